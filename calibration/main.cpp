@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -234,7 +235,7 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
 void add_train_options(CLI::App* verb, TrainFiles& files) {
   TrainArguments& a = files.train;
   TrainingOptions& o = a.options;
-  add(verb, "-a,--algorithm", a.algorithm, "ddp, zero1, dpu, wp, acco or diloco");
+  add(verb, "-a,--algorithm", a.algorithm, algorithm_names().c_str());
   add(verb, "--updates", o.updates, "Number of updates");
   add(verb, "--samples", o.samples,
       "Train on so many samples instead, all ranks together; the learning rate's schedule then counts samples");
@@ -247,9 +248,27 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
   add(verb, "--estimate-state", a.estimate_state,
       "ACCO: what becomes of AdamW's moments after the estimate: rollback, keep or released");
   add(verb, "--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
-  add(verb, "--inner-updates", o.inner_updates, "DiLoCo: local updates between two outer ones");
-  add(verb, "--outer-learning-rate", o.outer_learning_rate, "DiLoCo: learning rate of the outer optimizer");
-  add(verb, "--outer-momentum", o.outer_momentum, "DiLoCo: Nesterov momentum of the outer optimizer");
+  add(verb, "--estimate", a.estimate,
+      "ACCO: gathered, the estimate is of all ranks' gradients; local, of the rank's own, and nothing is sent for it");
+  verb->add_option("--inner-updates", a.inner_updates,
+                   "Updates that a rank makes alone between two meetings; default: 10, SlowMo 3, Overlap-Local-SGD 2, "
+                   "CO2 12");
+  add(verb, "--outer-every", o.outer_every, "SlowMo: updates between two outer steps, a multiple of --inner-updates");
+  verb->add_option("--outer-learning-rate", a.outer_learning_rate,
+                   "Learning rate of the outer optimizer; default: 0.7, Streaming DiLoCo 0.4; of SlowMo and CO2, times "
+                   "the inner one, 1");
+  verb->add_option("--outer-momentum", a.outer_momentum,
+                   "Momentum of the outer optimizer, Nesterov's in DiLoCo; default: 0.9, SlowMo and Eager DiLoCo "
+                   "0.5, CO2 0.2, Overlap-Local-SGD 0.7");
+  add(verb, "--outer-clip", o.outer_clip,
+      "CO2: bound of the outer momentum, in what the inner updates of a round move at most");
+  add(verb, "--delay", o.delay,
+      "Updates until what was sent is applied: gradients in PipeSGD, a fragment in Streaming DiLoCo");
+  verb->add_option("--mixing", a.mixing,
+                   "Overlap-Local-SGD: share of the average that ranks are pulled by; default: 0.6. Streaming DiLoCo: "
+                   "share of its own that a rank keeps; default: 0.5");
+  add(verb, "--fragments", o.fragments, "Streaming DiLoCo: parts of the model, each sent by itself");
+  add(verb, "--payload", a.payload, "Streaming DiLoCo: what is sent of a change: fp32, or e3m0 of 4 bits");
   add_list(verb, "--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
   add(verb, "--compute-time", a.compute_time,
       "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");
@@ -339,6 +358,9 @@ ExitCode run_train(const TrainFiles& files) {
 
 struct ConvergeArguments {
   ConvergenceOptions options;
+  bool larger = false;
+  int larger_seeds = 3;
+  std::int64_t larger_updates = 400;
   std::string network;
   std::string output, markdown;
   bool force = false;
@@ -356,22 +378,40 @@ void add_converge_options(CLI::App* verb, ConvergeArguments& arguments) {
   verb->add_option("--data", options.data, "A text to learn; default: the one that comes along")->check(file_name());
   verb->add_option("--network", arguments.network,
                    "Also times every algorithm with ranks as processes over it: netns:RATE, paced:RATE, loopback");
+  CLI::Option* const larger = verb->add_flag(
+      "--larger", arguments.larger, "Also compares on a GPT of 1 M parameters, 5 layers of width 128, context 32");
+  add(verb, "--larger-seeds", arguments.larger_seeds, "Seeds of that comparison")->needs(larger);
+  add(verb, "--larger-updates", arguments.larger_updates, "Updates of each of its runs")->needs(larger);
   add_output(verb, arguments.output);
   verb->add_option("--markdown", arguments.markdown, "Page to write, .md; its curves are written beside it as .svg")
       ->check(file_name());
   add_force(verb, arguments.force);
 }
 
+/// Beside the page: "convergence.svg", "convergence-larger.svg".
+std::filesystem::path drawing_of(const std::string& markdown, const std::string& more = "") {
+  if (markdown.empty()) return {};
+  std::filesystem::path svg = markdown;
+  svg.replace_extension();
+  svg += more + ".svg";
+  return svg == markdown ? "" : svg;  // no page has that name, which is told
+}
+
 ExitCode run_converge(const ConvergeArguments& arguments, const std::string& command) {
+  const ConvergenceOptions larger_options =
+      larger_size(arguments.options, arguments.larger_seeds, arguments.larger_updates);
   check_options(arguments.options);
   check_memory(arguments.options);
-  std::filesystem::path svg = arguments.markdown;
-  if (!svg.empty()) svg.replace_extension(".svg");
-  if (svg == arguments.markdown) svg.clear();  // no page has that name, which is told
+  if (arguments.larger) check_options(larger_options);
+  if (arguments.larger) check_memory(larger_options);
+  const std::filesystem::path svg = drawing_of(arguments.markdown);
+  const std::filesystem::path larger_svg = arguments.larger ? drawing_of(arguments.markdown, "-larger") : "";
+  const auto drawing = OutputKind{"they are a drawing", ".svg", "<svg", accosim::kDrawnByUs};
   check_outputs(
       {{"--output", arguments.output, document_kind("accosim.convergence/1")},
        {"--markdown", arguments.markdown, {"it is a page", ".md", "# Convergence, measured", "Written by `accocal"}},
-       {"--markdown's curves", svg.string(), {"they are a drawing", ".svg", "<svg", accosim::kDrawnByUs}}},
+       {"--markdown's curves", svg.string(), drawing},
+       {"--markdown's curves of the larger model", larger_svg.string(), drawing}},
       {arguments.options.data}, arguments.force);
   const auto say = [](const std::string& line) { tell("accocal: ", line); };
   LaunchArguments launch;
@@ -383,12 +423,17 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
     const RankResults results = add_wall_clock(report, launched, arguments.network, say);
     if (results.code != ExitCode::kDone) return tell_errors(results);
   }
+  std::optional<ConvergenceReport> larger;
+  if (arguments.larger) larger = converge(larger_options, say);
   if (!arguments.markdown.empty()) {
+    std::string page = convergence_markdown(report, svg.filename().string(), command);
     write_whole(svg.string(), convergence_svg(report));
-    write_whole(arguments.markdown, convergence_markdown(report, svg.filename().string(), command));
+    if (larger) page += larger_markdown(*larger, larger_svg.filename().string());
+    if (larger) write_whole(larger_svg.string(), convergence_svg(*larger));
+    write_whole(arguments.markdown, page);
   }
-  deliver(arguments.output, convergence_json(report));
-  std::cerr << fmt::format("accocal: done in {:.0f} s\n", report.took.value);
+  deliver(arguments.output, convergence_json(report, larger ? &*larger : nullptr));
+  std::cerr << fmt::format("accocal: done in {:.0f} s\n", (report.took + (larger ? larger->took : Seconds{})).value);
   return ExitCode::kDone;
 }
 

@@ -107,6 +107,7 @@ TrainingOptions common(const ConvergenceOptions& options) {
 TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
   TrainingOptions training = common(options);
   training.algorithm = algorithm;
+  set_usual(training);
   training.micro_batches_per_round /= traits_of(algorithm).rounds;
   return training;
 }
@@ -245,6 +246,47 @@ std::optional<double> samples_to_reach(const Curve& curve, double target) {
   return {};
 }
 
+namespace {
+
+/// Of one that makes updates alone, or late: its options in words.
+std::string own_words(const TrainingOptions& o) {
+  const AlgorithmTraits& traits = traits_of(o.algorithm);
+  std::string words;
+  const auto add = [&](const char* option, const std::string& text) {
+    if (traits.takes(option)) words += (words.empty() ? "" : ", ") + text;
+  };
+  add("--inner-updates", fmt::format("{} inner updates", o.inner_updates));
+  add("--fragments", fmt::format("{} fragments", o.fragments));
+  add("--delay", fmt::format("{} late", o.delay));
+  add("--payload", o.payload == Payload::kE3m0 ? "4 bits" : "fp32");
+  add("--mixing", fmt::format("mixing {:g}", o.mixing));
+  add("--outer-every", fmt::format("outer step every {}", o.outer_every));
+  add("--outer-learning-rate", fmt::format("outer rate {:g}", o.outer_learning_rate));
+  add("--outer-momentum", fmt::format("momentum {:g}", o.outer_momentum));
+  add("--outer-clip", fmt::format("clip {:g}", o.outer_clip));
+  return words;
+}
+
+/// Those on CPUs alone.
+void add_local_algorithms(std::vector<ComparedAlgorithm>& list, const ConvergenceOptions& options) {
+  const auto add = [&](Algorithm algorithm, const std::string& variant, const auto& change) {
+    TrainingOptions own = of(algorithm, options);
+    own.fragments = std::min(own.fragments, options.gpt.shape.layers);
+    change(own);
+    list.push_back({name_of(algorithm) + variant, own_words(own), own});
+  };
+  const auto as_usual = [](TrainingOptions&) {};
+  add(Algorithm::kDiloco, "", as_usual);
+  add(Algorithm::kStreamingDiloco, "", as_usual);
+  add(Algorithm::kStreamingDiloco, "-e3m0", [](TrainingOptions& own) { own.payload = Payload::kE3m0; });
+  add(Algorithm::kEagerDiloco, "", as_usual);
+  add(Algorithm::kSlowMo, "", as_usual);
+  add(Algorithm::kOverlapLocalSgd, "", as_usual);
+  add(Algorithm::kCo2, "", as_usual);
+}
+
+}  // namespace
+
 std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& options) {
   const std::int64_t warmup = options.updates / 10;
   const auto plain = [&](Algorithm algorithm, const std::string& what, const char* variant = "") {
@@ -255,14 +297,27 @@ std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& opt
       plain(Algorithm::kZero1, "synchronous, optimizer sharded"),
       plain(Algorithm::kAcco, "optimizer's states rolled back after the estimate"),
       plain(Algorithm::kAcco, "ACCO, the moments kept from the estimate", "-keep"),
+      plain(Algorithm::kAcco, "ACCO, each rank's estimate its own, without communication", "-local"),
       plain(Algorithm::kDpu, "gradients one update late"),
       plain(Algorithm::kDpu, fmt::format("DPU after {} synchronous updates", warmup), "-warmup"),
+      plain(Algorithm::kPipeSgd, "gradients one update late, optimizer not sharded"),
+      plain(Algorithm::kPipeSgd, "gradients two updates late", "-2"),
       plain(Algorithm::kWp, "DPU on predicted parameters"),
-      plain(Algorithm::kDiloco, "10 inner updates, outer rate 0.7, momentum 0.9"),
   };
   list[3].options.estimate_state = EstimateState::kKeep;
-  list[5].options.warmup_updates = warmup;
+  list[4].options.local_estimate = true;
+  list[6].options.warmup_updates = warmup;
+  list[8].options.delay = 2;
+  add_local_algorithms(list, options);
   return list;
+}
+
+ConvergenceOptions larger_size(const ConvergenceOptions& options, int seeds, std::int64_t updates) {
+  ConvergenceOptions larger = options;
+  larger.seeds = seeds;
+  larger.updates = updates;
+  larger.gpt.shape = {.layers = 5, .width = 128, .heads = 4, .context = 32, .vocabulary = 0};
+  return larger;
 }
 
 void check_options(const ConvergenceOptions& options) {
@@ -334,8 +389,19 @@ void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
       report.diverged.push_back(*diverged);
       continue;
     }
-    report.algorithms.push_back(
-        {algorithm.name, algorithm.what, plan.curves(i * plan.seeds, plan.seeds), {}, {}, {}, 0, {}, {}, 0, 0, {}});
+    report.algorithms.push_back({algorithm.name,
+                                 algorithm.what,
+                                 plan.curves(i * plan.seeds, plan.seeds),
+                                 {},
+                                 {},
+                                 {},
+                                 0,
+                                 {},
+                                 {},
+                                 0,
+                                 0,
+                                 {},
+                                 algorithm.options});
     compare(report.algorithms.back(), report.algorithms.front().curves);
   }
 }

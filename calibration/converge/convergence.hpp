@@ -34,6 +34,10 @@ struct ConvergenceOptions {
   std::vector<double> learning_rates = {0.002, 0.004, 0.008, 0.016};
 };
 
+/// The same comparison on a GPT of 1 M parameters: fewer updates and seeds, for it takes thirty times as long an
+/// update.
+ConvergenceOptions larger_size(const ConvergenceOptions& options, int seeds, std::int64_t updates);
+
 /// Throws BadInput with what to write.
 void check_options(const ConvergenceOptions& options);
 
@@ -64,6 +68,7 @@ struct AlgorithmConvergence {
   /// Lower bounds of the two: a seed that does not get there counts as if it did with its last sample.
   double early_samples_at_least = 0, samples_at_least = 0;
   Seconds update_time{};  ///< on the report's network, after any warm-up; 0: not measured
+  TrainingOptions options;
 };
 /// Its updates equal DDP's, so there is nothing to learn from its losses.
 bool is_synchronous(const AlgorithmConvergence& algorithm);
@@ -117,10 +122,13 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
 RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launch, const std::string& network,
                            const std::function<void(const std::string&)>& say);
 
-/// One document, schema accosim.convergence/1.
-std::string convergence_json(const ConvergenceReport& report);
+/// One document, schema accosim.convergence/1; `larger`, another size of the model, is among its "sizes". nullptr:
+/// none.
+std::string convergence_json(const ConvergenceReport& report, const ConvergenceReport* larger = nullptr);
 /// A page that shows the curves of `svg`, a file's name beside it; `command` is what wrote it.
 std::string convergence_markdown(const ConvergenceReport& report, const std::string& svg, const std::string& command);
+/// What a page says behind that of another size of the model.
+std::string larger_markdown(const ConvergenceReport& report, const std::string& svg);
 /// The curves of that page, drawn from the document, as `accosim plot --kind convergence` does.
 std::string convergence_svg(const ConvergenceReport& report);
 

@@ -51,6 +51,9 @@ JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
   put(json, "early_loss_difference", algorithm.early_difference);
   json.set("equivalent", is_equivalent(algorithm.final_difference));
   json.set("equivalent_early", is_equivalent(algorithm.early_difference));
+  JsonValue own = json_object({});
+  add_own_options(own, algorithm.options);
+  if (!own.members.empty()) json.set("options", std::move(own));
   std::vector<JsonValue> seeds;
   for (const Curve& curve : algorithm.curves) seeds.push_back(curve_json(curve));
   json.set("curves", std::move(seeds));
@@ -177,12 +180,10 @@ std::string batches_text(const ConvergenceReport& report) {
                             report.critical_batch->low, report.critical_batch->high);
 }
 
-}  // namespace
-
-std::string convergence_json(const ConvergenceReport& report) {
+/// What is said of one size of the model.
+void add_size(JsonValue& json, const ConvergenceReport& report) {
   const ConvergenceOptions& options = report.options;
   const GptShape& shape = options.gpt.shape;
-  JsonValue json = json_object({{"schema", "accosim.convergence/1"}});
   json.set("model", json_object({{"name", "gpt"},
                                  {"parameters", report.parameters},
                                  {"layers", shape.layers},
@@ -232,6 +233,40 @@ std::string convergence_json(const ConvergenceReport& report) {
   for (const auto& [rate, loss] : report.tuning)
     tuning.push_back(json_object({{"learning_rate", rate}, {"loss", loss}}));
   json.set("tuning", std::move(tuning));
+}
+
+std::string table_text(const ConvergenceReport& report) {
+  std::string text = fmt::format(
+      "Samples are those until the loss that DDP has after {:g} % and {:g} % of its updates, as a multiple of DDP's "
+      "own; \"at least\" where a seed does not get there in the whole run, and counts as if it did with its last "
+      "sample.\n\n"
+      "| algorithm | | loss at {:g} % | loss at the end | samples, early | samples, late | final loss |\n"
+      "|---|---|--:|--:|--:|--:|--:|\n",
+      100 * kEarly, 100 * kLate, 100 * kEarly);
+  for (const AlgorithmConvergence& algorithm : report.algorithms) {
+    const bool baseline = &algorithm == &report.algorithms.front();
+    text += fmt::format(
+        "| {} | {} | {} | {} | {} | {} | {:.4f} |\n", algorithm.name, algorithm.what,
+        baseline ? "0" : percent(algorithm.early_difference), baseline ? "0" : percent(algorithm.final_difference),
+        baseline ? "1" : ratio_text(algorithm.early_samples_ratio, algorithm.early_samples_at_least),
+        baseline ? "1" : ratio_text(algorithm.samples_ratio, algorithm.samples_at_least), algorithm.final_loss);
+  }
+  for (const DivergedAlgorithm& algorithm : report.diverged)
+    text += fmt::format("| {} | {} | diverged on {} of {} seeds, at update {} first | | | | |\n", algorithm.name,
+                        algorithm.what, algorithm.seeds, report.options.seeds, algorithm.first_update);
+  return text;
+}
+
+}  // namespace
+
+std::string convergence_json(const ConvergenceReport& report, const ConvergenceReport* larger) {
+  JsonValue json = json_object({{"schema", "accosim.convergence/1"}});
+  add_size(json, report);
+  if (larger != nullptr) {
+    JsonValue size = json_object({});
+    add_size(size, *larger);
+    json.set("sizes", std::vector<JsonValue>{std::move(size)});
+  }
   return dump_json(json, 1) + "\n";
 }
 
@@ -253,24 +288,7 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "## What was found\n\nEquivalent means that the interval of the relative difference of the loss lies within {:g} "
       "% on either side (two one-sided tests at 5 %).\n\n{}\n",
       100 * kEquivalent, verdicts(report));
-  text += fmt::format(
-      "Samples are those until the loss that DDP has after {:g} % and {:g} % of its updates, as a multiple of DDP's "
-      "own; \"at least\" where a seed does not get there in the whole run, and counts as if it did with its last "
-      "sample.\n\n"
-      "| algorithm | | loss at {:g} % | loss at the end | samples, early | samples, late | final loss |\n"
-      "|---|---|--:|--:|--:|--:|--:|\n",
-      100 * kEarly, 100 * kLate, 100 * kEarly);
-  for (const AlgorithmConvergence& algorithm : report.algorithms) {
-    const bool baseline = &algorithm == &report.algorithms.front();
-    text += fmt::format(
-        "| {} | {} | {} | {} | {} | {} | {:.4f} |\n", algorithm.name, algorithm.what,
-        baseline ? "0" : percent(algorithm.early_difference), baseline ? "0" : percent(algorithm.final_difference),
-        baseline ? "1" : ratio_text(algorithm.early_samples_ratio, algorithm.early_samples_at_least),
-        baseline ? "1" : ratio_text(algorithm.samples_ratio, algorithm.samples_at_least), algorithm.final_loss);
-  }
-  for (const DivergedAlgorithm& algorithm : report.diverged)
-    text += fmt::format("| {} | {} | diverged on {} of {} seeds, at update {} first | | | | |\n", algorithm.name,
-                        algorithm.what, algorithm.seeds, options.seeds, algorithm.first_update);
+  text += table_text(report);
   text += "\n" + along_the_run(report) + "\n" + wall_clock_text(report) + batches_text(report);
   text +=
       "\n## How far it reaches\n\nThe set-up was enlarged until half a percent could be told from chance, by looking "
@@ -280,6 +298,20 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "tuned for DDP alone. The ratios are of runs whose learning rate falls to 0 at the same number of updates. "
       "Beyond these numbers of updates, batches and parameters they are an extrapolation.\n";
   return text;
+}
+
+std::string larger_markdown(const ConvergenceReport& report, const std::string& svg) {
+  const ConvergenceOptions& options = report.options;
+  const GptShape& shape = options.gpt.shape;
+  return fmt::format(
+             "\n## A larger model\n\nThe same on a GPT of {} parameters ({} layers of width {}, context {}): {} seeds, "
+             "{} "
+             "updates of {} samples, learning rate {:g}: {}. A short run: the loss is still falling fast where it "
+             "ends.\n\n![Loss, and its difference from DDP's, of the larger model]({})\n\n{}\n",
+             report.parameters, shape.layers, shape.width, shape.context, options.seeds, options.updates,
+             report.batch_samples, options.optimizer.learning_rate, tuning_text(report), in_markdown(svg),
+             verdicts(report)) +
+         table_text(report) + "\n" + along_the_run(report);
 }
 
 std::string convergence_svg(const ConvergenceReport& report) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -69,9 +70,16 @@ RankMemory rank_memory(const TrainingOptions& options, int ranks) {
   const double shard = traits.sharded ? parameters / ranks : parameters;
   const double stored = bf16 ? 2 : kFloat;
   const double state = kFloat * (options.optimizer.kind == OptimizerKind::kAdamW ? 3 : 1);
-  double bytes = 3 * stored * parameters + (traits.looks_ahead ? 2 : 1) * state * shard;
+  const bool tried = traits.looks_ahead && !options.local_estimate;  // a copy of the states is kept aside
+  double bytes = 3 * stored * parameters + (tried ? 2 : 1) * state * shard;
+  if (options.local_estimate) bytes += stored * parameters;
   if (bf16) bytes += 2 * kFloat * parameters + kFloat * shard;
-  if (traits.outer_step) bytes += 3 * kFloat * parameters;
+  bytes += traits.copies * kFloat * parameters;
+  if (options.algorithm == Algorithm::kPipeSgd) bytes += options.delay * stored * parameters;
+  // Fragments on the network.
+  if (traits.takes("--fragments"))
+    bytes += std::ceil(1.0 * options.delay * options.fragments / options.inner_updates) * kFloat * parameters /
+             options.fragments;
   // Initial values are made in double precision.
   const double initial = options.timed ? kFloat + stored : 8 + kFloat + stored;
   RankMemory memory;
@@ -128,8 +136,12 @@ void check_memory(const ConvergenceOptions& options) {
   const Bytes there = available_memory();
   TrainingOptions training;
   training.gpt = options.gpt;
-  training.algorithm = Algorithm::kDiloco;  // which keeps the most
-  const RankMemory rank = rank_memory(training, options.ranks);
+  RankMemory rank;  // of the algorithm that keeps the most
+  for (const AlgorithmTraits& row : algorithms()) {
+    training.algorithm = row.algorithm;
+    const RankMemory one = rank_memory(training, options.ranks);
+    if (one.parameters > rank.parameters) rank = one;
+  }
   const double most = 10.0 * options.seeds;  // runs, or some more
   const double jobs = std::min(
       most, options.jobs > 0 ? options.jobs : static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));

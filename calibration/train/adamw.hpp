@@ -48,6 +48,8 @@ class ShardOptimizer {
   /// Steps along the mean gradient, scale x gradient.
   void step(double learning_rate, double scale, std::span<const float> gradient);
   std::span<const float> master() const { return state_.master; }
+  /// To move it by something else than a step; the moments stay.
+  std::span<float> master() { return state_.master; }
   /// Replaces the master copy by as many elements; the moments stay.
   void set_master(std::span<const float> parameters);
   std::int64_t steps() const { return state_.steps; }

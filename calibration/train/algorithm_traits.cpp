@@ -28,13 +28,59 @@ const std::vector<AlgorithmTraits>& algorithms() {
        .sharded = true,
        .looks_ahead = true,
        .rounds = 2,
-       .options = {"--warmup", "--poll-every", "--estimate-state", "--initial-gradient"}},
+       .options = {"--warmup", "--poll-every", "--estimate", "--estimate-state", "--initial-gradient"}},
       {.algorithm = Algorithm::kDiloco,
        .name = "diloco",
        .title = "DiLoCo",
        .outer_step = true,
+       .copies = 3,
        .on_devices = false,
        .options = {"--inner-updates", "--outer-learning-rate", "--outer-momentum"}},
+      {.algorithm = Algorithm::kPipeSgd,
+       .name = "pipesgd",
+       .title = "PipeSGD",
+       .on_devices = false,
+       .options = {"--delay"}},
+      {.algorithm = Algorithm::kSlowMo,
+       .name = "slowmo",
+       .title = "SlowMo",
+       .outer_step = true,
+       .copies = 2,
+       .on_devices = false,
+       .options = {"--inner-updates", "--outer-every", "--outer-learning-rate", "--outer-momentum"},
+       .usual = {.inner_updates = 3, .outer_learning_rate = 1, .outer_momentum = 0.5}},
+      {.algorithm = Algorithm::kOverlapLocalSgd,
+       .name = "overlap_local_sgd",
+       .title = "Overlap-Local-SGD",
+       .copies = 2,
+       .on_devices = false,
+       .options = {"--inner-updates", "--mixing", "--outer-momentum"},
+       .usual = {.inner_updates = 2, .outer_momentum = 0.7, .mixing = 0.6}},
+      {.algorithm = Algorithm::kCo2,
+       .name = "co2",
+       .title = "CO2",
+       .outer_step = true,
+       .copies = 3,
+       .on_devices = false,
+       .options = {"--inner-updates", "--outer-learning-rate", "--outer-momentum", "--outer-clip"},
+       .usual = {.inner_updates = 12, .outer_learning_rate = 1, .outer_momentum = 0.2}},
+      {.algorithm = Algorithm::kStreamingDiloco,
+       .name = "streaming_diloco",
+       .title = "Streaming DiLoCo",
+       .outer_step = true,
+       .copies = 2,
+       .on_devices = false,
+       .options = {"--inner-updates", "--outer-learning-rate", "--outer-momentum", "--fragments", "--delay", "--mixing",
+                   "--payload"},
+       .usual = {.outer_learning_rate = 0.4}},
+      {.algorithm = Algorithm::kEagerDiloco,
+       .name = "eager_diloco",
+       .title = "Eager DiLoCo",
+       .outer_step = true,
+       .copies = 3,
+       .on_devices = false,
+       .options = {"--inner-updates", "--outer-learning-rate", "--outer-momentum"},
+       .usual = {.outer_momentum = 0.5}},  // at DiLoCo's 0.9 it diverges on small models
   };
   return kRows;
 }
@@ -56,5 +102,14 @@ const AlgorithmTraits* find_algorithm(std::string_view name) {
 }
 
 std::string name_of(Algorithm algorithm) { return traits_of(algorithm).name; }
+
+std::string algorithm_names() {
+  std::string names;
+  for (const AlgorithmTraits& row : algorithms()) {
+    if (!names.empty()) names += &row == &algorithms().back() ? " or " : ", ";
+    names += row.name;
+  }
+  return names;
+}
 
 }  // namespace accocal

@@ -1,4 +1,4 @@
-// One worker, one slot for a job; the mutex guards the slot, the flag alone is read without it.
+// One worker, one queue of jobs; the mutex guards the queue, the count of those that have ended is read without it.
 #include "calibration/train/communication_thread.hpp"
 
 #include <utility>
@@ -18,18 +18,19 @@ CommunicationThread::~CommunicationThread() {
   thread_.join();
 }
 
-void CommunicationThread::submit(std::function<void()> job) {
+std::int64_t CommunicationThread::submit(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
-    job_ = std::move(job);
-    done_.store(false, std::memory_order_release);
+    jobs_.push_back(std::move(job));
+    ++submitted_;
   }
   changed_.notify_all();
+  return submitted_;
 }
 
-void CommunicationThread::wait() {
+void CommunicationThread::wait(std::int64_t job) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return done(); });
+  changed_.wait(lock, [this, job] { return done(job); });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
@@ -37,9 +38,10 @@ void CommunicationThread::serve() {
   flush_denormals();
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || job_; });
-    if (!job_) return;
-    const std::function<void()> job = std::exchange(job_, nullptr);
+    changed_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    const std::function<void()> job = std::move(jobs_.front());
+    jobs_.pop_front();
     lock.unlock();
     std::exception_ptr failure;
     try {
@@ -48,8 +50,13 @@ void CommunicationThread::serve() {
       failure = std::current_exception();
     }
     lock.lock();
-    failure_ = failure;
-    done_.store(true, std::memory_order_release);
+    std::int64_t ended = ended_ + 1;
+    if (failure) {
+      failure_ = failure;
+      jobs_.clear();
+      ended = submitted_;
+    }
+    ended_.store(ended, std::memory_order_release);
     changed_.notify_all();
   }
 }

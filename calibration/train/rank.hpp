@@ -2,7 +2,8 @@
 // then the order in which these are used.
 //
 // Which thread touches what: the compute thread everything outside a job, the communication thread what its job names;
-// submit() and wait() order the two. Only compute_round() runs beside a job, on `parameters` and `gradient`.
+// submit() and wait() order the two. Beside a job run compute_round(), on `parameters` and `gradient`, and what an
+// algorithm says, on buffers that no job names.
 #pragma once
 
 #include <cstdint>
@@ -136,20 +137,38 @@ class Rank {
       computed += options.poll_every;
     } while (computed < options.micro_batches_per_round || !thread_.done());
   }
-  /// Starts a job on the communication thread, which runs at the same time as what follows; then call wait().
-  void submit(std::function<void()> job) { thread_.submit(std::move(job)); }
-  void wait() {
-    if (thread_.done()) return thread_.wait();
-    compute_lane_.span("wait", update_, [&] { thread_.wait(); });
+  /// Puts a job on the communication thread, behind those before, which runs at the same time as what follows; then
+  /// call wait(). A job may outlive the algorithm's function where computation fails: it owns what it names besides
+  /// the rank.
+  std::int64_t submit(std::function<void()> job) {
+    return thread_.submit([this, update = update_, body = std::move(job)] {
+      job_update_ = update;
+      body();
+    });
   }
-  void run(std::function<void()> job) {
-    submit(std::move(job));
-    wait();
+  /// For all jobs, or for that one and those before it.
+  void wait() { wait(thread_.last()); }
+  void wait(std::int64_t job) {
+    if (thread_.done(job)) return thread_.wait(job);
+    compute_lane_.span("wait", update_, [&] { thread_.wait(job); });
   }
+  void run(std::function<void()> job) { wait(submit(std::move(job))); }
   /// A span of the compute thread that moves buffers.
   template <typename Body>
   void swap(Body&& body) {
     compute_lane_.span("swap", update_, body);
+  }
+  template <typename Body>
+  void compute_span(const char* label, Body&& body) {
+    compute_lane_.span(label, update_, body);
+  }
+  /// The optimizer along the sum of `total` micro-batches' gradients, and the result into `to`: a rank alone with the
+  /// whole of it. A job may run beside it.
+  void step_here(const FlatBuffer& sum, std::int64_t total, FlatBuffer& to) {
+    compute_span("optimizer", [&] {
+      move_along(sum, total);
+      publish(to);
+    });
   }
   /// Notes what is in the sum, before its buffer is used for the next.
   Tally tally(const GradientSum& sum) const { return {sum.count, sum.loss}; }
@@ -172,6 +191,17 @@ class Rank {
   std::shared_ptr<FlatBuffer> new_values() const {
     return std::make_shared<FlatBuffer>(parameters.size(), options.storage);
   }
+  GradientSum new_sum() const { return {FlatBuffer(parameters.size(), options.storage)}; }
+  /// Which elements are in the fragment, of so many.
+  std::vector<Shard> fragment(int number, int fragments) const { return workload_.fragment(number, fragments); }
+  /// Of the update that is being made; `total`: its micro-batches on all ranks.
+  double learning_rate(std::int64_t total) const {
+    const bool by_samples = options.samples > 0;
+    const auto all = static_cast<double>(by_samples ? options.samples : options.updates);
+    const auto done = static_cast<double>(by_samples ? samples_ : update_);
+    const auto one = static_cast<double>(by_samples ? samples_of(total) : 1);
+    return learning_rate_at(options.optimizer, done / all, one / all);
+  }
 
   // On the communication thread.
   /// Sum of the counts over the ranks; kept for last_total().
@@ -180,25 +210,20 @@ class Rank {
     last_total_ = own;
     return own;
   }
-  void all_reduce(FlatBuffer& values) {
-    communication_span("all-reduce", [&] { transport.all_reduce(values.buffer()); });
+  void all_reduce(FlatBuffer& values) { all_reduce(values.buffer()); }
+  void all_reduce(Buffer values) {
+    communication_span("all-reduce", [&] { transport.all_reduce(values); });
   }
   void reduce_scatter(FlatBuffer& values) {
     communication_span("reduce-scatter", [&] { transport.reduce_scatter(values.buffer()); });
   }
-  void all_gather(FlatBuffer& values) {
-    communication_span("all-gather", [&] { transport.all_gather(values.buffer()); });
+  void all_gather(FlatBuffer& values) { all_gather(values.buffer()); }
+  void all_gather(Buffer values) {
+    communication_span("all-gather", [&] { transport.all_gather(values); });
   }
   /// The optimizer on this rank's part of the sum of `total` micro-batches' gradients.
   void step(const FlatBuffer& sum, std::int64_t total) {
-    communication_span("optimizer", [&] {
-      const bool by_samples = options.samples > 0;
-      const auto all = static_cast<double>(by_samples ? options.samples : options.updates);
-      const auto done = static_cast<double>(by_samples ? samples_ : update_);
-      const auto one = static_cast<double>(by_samples ? samples_of(total) : 1);
-      optimizer.step(learning_rate_at(options.optimizer, done / all, one / all), 1 / static_cast<double>(total),
-                     sum.read(shard, scratch_shard_));
-    });
+    communication_span("optimizer", [&] { move_along(sum, total); });
   }
   /// And the master copy into its place in `to`, which may be `sum`.
   void step(const FlatBuffer& sum, std::int64_t total, FlatBuffer& to) {
@@ -221,7 +246,7 @@ class Rank {
   }
   template <typename Body>
   void communication_span(const char* label, Body&& body) {
-    communication_lane_.span(label, update_, body);
+    communication_lane_.span(label, job_update_, body);
   }
 
   /// Micro-batches of all ranks in the update that is ended next.
@@ -249,6 +274,9 @@ class Rank {
   }
 
  private:
+  void move_along(const FlatBuffer& sum, std::int64_t total) {
+    optimizer.step(learning_rate(total), 1 / static_cast<double>(total), sum.read(shard, scratch_shard_));
+  }
   void micro_batch() {
     const std::int64_t begin = monotonic_nanoseconds();
     // Numbered so that the ranks together go through what one rank would.
@@ -279,6 +307,7 @@ class Rank {
   double slow_;
   std::int64_t next_micro_batch_ = 0;
   std::int64_t update_ = 0;
+  std::int64_t job_update_ = 0;  // in which the job that runs was given; of the communication thread
   std::int64_t samples_ = 0;
   std::int64_t last_total_ = 0;
   std::int64_t estimates_ = 0;

@@ -124,6 +124,14 @@ TrainingOptions training_options(const TrainArguments& arguments, int ranks) {
       {{"rollback", EstimateState::kRollback}, {"keep", EstimateState::kKeep}, {"released", EstimateState::kReleased}});
   options.keep_initial_gradient =
       choose<bool>("--initial-gradient", arguments.initial_gradient, {{"kept", true}, {"dropped", false}});
+  options.local_estimate = choose<bool>("--estimate", arguments.estimate, {{"gathered", false}, {"local", true}});
+  options.payload =
+      choose<Payload>("--payload", arguments.payload, {{"fp32", Payload::kFloat32}, {"e3m0", Payload::kE3m0}});
+  set_usual(options);
+  options.inner_updates = arguments.inner_updates.value_or(options.inner_updates);
+  options.outer_learning_rate = arguments.outer_learning_rate.value_or(options.outer_learning_rate);
+  options.outer_momentum = arguments.outer_momentum.value_or(options.outer_momentum);
+  options.mixing = arguments.mixing.value_or(options.mixing);
   options.optimizer.kind = choose<OptimizerKind>("--optimizer", arguments.optimizer,
                                                  {{"adamw", OptimizerKind::kAdamW}, {"sgd", OptimizerKind::kSgd}});
   options.optimizer.cosine = choose<bool>("--schedule", arguments.schedule, {{"cosine", true}, {"constant", false}});

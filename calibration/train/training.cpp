@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "calibration/base/names.hpp"
@@ -15,6 +16,7 @@ namespace accocal {
 namespace {
 
 constexpr int kMostMicroBatches = 1000000;
+constexpr int kMostDelay = 1000;
 
 void require(bool holds, const std::string& what) {
   if (!holds) throw BadInput(what);
@@ -40,7 +42,39 @@ void check_on_device(const TrainingOptions& options) {
   if (!traits.on_devices)
     throw BadInput(
         fmt::format("{} does not run on a device; leave --device out, or choose another algorithm", traits.name));
+  require(!options.local_estimate, "--estimate local does not run on a device; leave --device or --estimate out");
   require(options.random_vocabulary >= 0, "--vocabulary must be 1 or more, or 0 to learn a text");
+}
+
+/// How replicas meet, or how late gradients are; what the algorithm does not take has its usual value.
+void check_meetings(const TrainingOptions& options) {
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  require(options.inner_updates >= 1, "--inner-updates must be 1 or more");
+  require(std::isfinite(options.outer_learning_rate) && options.outer_learning_rate > 0,
+          "--outer-learning-rate must be above 0");
+  require(options.outer_momentum >= 0 && options.outer_momentum < 1, "--outer-momentum must be from 0 to below 1");
+  require(std::isfinite(options.outer_clip) && options.outer_clip > 0,
+          "--outer-clip must be above 0; write --outer-clip 1");
+  require(options.mixing >= 0 && options.mixing <= 1, "--mixing is a share from 0 to 1; write --mixing 0.5");
+  if (traits.takes("--outer-every"))
+    require(options.outer_every >= 1 && options.outer_every % options.inner_updates == 0,
+            fmt::format("--outer-every {}: outer steps take the place of averages, every {} updates; write a multiple "
+                        "of that, such as --outer-every {}",
+                        options.outer_every, options.inner_updates, 16LL * options.inner_updates));
+  if (options.algorithm == Algorithm::kPipeSgd)
+    require(options.delay >= 1 && options.delay <= kMostDelay,
+            fmt::format("--delay {}: a gradient is applied 1 to {} updates late; write --delay 1", options.delay,
+                        kMostDelay));
+  if (!traits.takes("--fragments")) return;
+  require(options.delay >= 0 && options.delay < options.inner_updates,
+          fmt::format("--delay {}: a fragment is back before it is sent again, after {} updates; write --delay 1, or 0 "
+                      "to wait for it at once",
+                      options.delay, options.inner_updates));
+  const int most = options.timed ? options.inner_updates : std::min(options.inner_updates, options.gpt.shape.layers);
+  require(options.fragments >= 1 && options.fragments <= most,
+          fmt::format("--fragments {}: each has a layer or more, and an update after which it is sent; write "
+                      "--fragments {} or fewer",
+                      options.fragments, most));
 }
 
 }  // namespace
@@ -50,6 +84,14 @@ Diverged::Diverged(std::int64_t of, double loss, const OptimizerOptions& optimiz
                            "--learning-rate than {:g}, or a longer --learning-rate-warmup",
                            of, loss, optimizer.learning_rate)),
       update(of) {}
+
+void set_usual(TrainingOptions& options) {
+  const UsualOptions& usual = traits_of(options.algorithm).usual;
+  options.inner_updates = usual.inner_updates;
+  options.outer_learning_rate = usual.outer_learning_rate;
+  options.outer_momentum = usual.outer_momentum;
+  options.mixing = usual.mixing;
+}
 
 void check_loss(double loss, std::int64_t update, const TrainingOptions& options) {
   if (!std::isfinite(loss)) throw Diverged(update, loss, options.optimizer);
@@ -65,10 +107,9 @@ void check_options(const TrainingOptions& options, int ranks) {
   require(options.poll_every <= kMostMicroBatches,
           fmt::format("--poll-every must be at most {}; write fewer", kMostMicroBatches));
   require(options.warmup_updates >= 0, "--warmup must be 0 or more updates");
-  require(options.inner_updates >= 1, "--inner-updates must be 1 or more");
-  require(std::isfinite(options.outer_learning_rate) && options.outer_learning_rate > 0,
-          "--outer-learning-rate must be above 0");
-  require(options.outer_momentum >= 0 && options.outer_momentum < 1, "--outer-momentum must be from 0 to below 1");
+  require(!options.local_estimate || options.estimate_state == EstimateState::kRollback,
+          "--estimate local touches no states, so nothing becomes of them; leave --estimate-state out");
+  check_meetings(options);
   check_optimizer(options.optimizer);
   for (const auto& [rank, factor] : options.slow) {
     require(rank >= 0 && rank < ranks, fmt::format("--slow names rank {}; there are ranks 0 to {}", rank, ranks - 1));

@@ -35,6 +35,12 @@ enum class EstimateState : std::uint8_t {
   kReleased   ///< restored, but for the first estimate's: what the released code does
 };
 
+/// What Streaming DiLoCo's ranks send of their changes.
+enum class Payload : std::uint8_t {
+  kFloat32,
+  kE3m0  ///< 4 bits: calibration/train/e3m0.hpp
+};
+
 struct TrainingOptions {
   Algorithm algorithm = Algorithm::kAcco;
 
@@ -60,9 +66,18 @@ struct TrainingOptions {
   std::int64_t warmup_updates = 0;  ///< DPU, WP, ACCO: synchronous ones before the first overlapped
   EstimateState estimate_state = EstimateState::kRollback;
   bool keep_initial_gradient = true;  ///< ACCO: the first estimate's gradient counts in the first update too
-  int inner_updates = 10;             ///< DiLoCo
-  double outer_learning_rate = 0.7;
-  double outer_momentum = 0.9;  ///< Nesterov's
+  bool local_estimate = false;        ///< ACCO: the estimate is each rank's own, calibration/train/acco_local.hpp
+
+  // Of the algorithms whose rows name them; set_usual() has other values for some.
+  int inner_updates = 10;            ///< that a rank makes alone between two meetings
+  int outer_every = 48;              ///< updates between two outer steps of SlowMo, a multiple of inner_updates
+  double outer_learning_rate = 0.7;  ///< SlowMo's and CO2's is times the inner one
+  double outer_momentum = 0.9;       ///< Nesterov's in the DiLoCo family
+  double outer_clip = 1;             ///< CO2: bound of the outer momentum, times inner_updates
+  int delay = 1;        ///< PipeSGD: updates until a gradient is applied; Streaming DiLoCo: until a change is
+  double mixing = 0.5;  ///< share of the anchor (Overlap-Local-SGD), of the own parameters (Streaming DiLoCo)
+  int fragments = 2;    ///< Streaming DiLoCo
+  Payload payload = Payload::kFloat32;
 
   bool record_spans = true;
 
@@ -127,6 +142,9 @@ struct Progress {
 /// with one, WP gathers its true parameters too. The time that it takes is part of the update that follows.
 using Observer = std::function<void(const Progress&)>;
 
+/// Gives what not every algorithm takes the values that are usual for this one.
+void set_usual(TrainingOptions& options);
+
 /// Throws BadInput for impossible options (updates < 1, a rank in `slow` that does not exist...), with what to write.
 void check_options(const TrainingOptions& options, int ranks);
 
@@ -139,6 +157,8 @@ TrainingResult train(const TrainingOptions& options, Workload& workload, Transpo
 
 /// "rollback" and so on.
 std::string name_of(EstimateState state);
+/// Sets the options that not every algorithm takes, for one that does.
+void add_own_options(accosim::JsonValue& json, const TrainingOptions& options);
 
 /// One document, schema accosim.run/1, with the members of `provenance` before its long lists.
 std::string run_json(const TrainingOptions& options, const TrainingResult& result, const JsonValue& provenance);

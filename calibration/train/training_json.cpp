@@ -53,15 +53,7 @@ JsonValue options_json(const TrainingOptions& options) {
     json.set("epsilon", optimizer.adamw.epsilon);
     json.set("weight_decay", optimizer.adamw.weight_decay);
   }
-  const AlgorithmTraits& traits = traits_of(options.algorithm);
-  if (traits.looks_ahead) json.set("estimate_state", name_of(options.estimate_state));
-  if (traits.takes("--initial-gradient"))
-    json.set("initial_gradient", options.keep_initial_gradient ? "kept" : "dropped");
-  if (traits.outer_step) {
-    json.set("inner_updates", options.inner_updates);
-    json.set("outer_learning_rate", options.outer_learning_rate);
-    json.set("outer_momentum", options.outer_momentum);
-  }
+  add_own_options(json, options);
   JsonValue& slow = json.set("slow", json_object({}));
   for (const auto& [rank, factor] : options.slow) slow.set(std::to_string(rank), factor);
   return json;
@@ -127,6 +119,23 @@ std::string name_of(EstimateState state) {
   return "";
 }
 
+void add_own_options(JsonValue& json, const TrainingOptions& options) {
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (traits.takes("--estimate")) json.set("estimate", options.local_estimate ? "local" : "gathered");
+  if (traits.looks_ahead && !options.local_estimate) json.set("estimate_state", name_of(options.estimate_state));
+  if (traits.takes("--initial-gradient"))
+    json.set("initial_gradient", options.keep_initial_gradient ? "kept" : "dropped");
+  if (traits.takes("--inner-updates")) json.set("inner_updates", options.inner_updates);
+  if (traits.takes("--outer-every")) json.set("outer_every", options.outer_every);
+  if (traits.takes("--outer-learning-rate")) json.set("outer_learning_rate", options.outer_learning_rate);
+  if (traits.takes("--outer-momentum")) json.set("outer_momentum", options.outer_momentum);
+  if (traits.takes("--outer-clip")) json.set("outer_clip", options.outer_clip);
+  if (traits.takes("--delay")) json.set("delay", options.delay);
+  if (traits.takes("--mixing")) json.set("mixing", options.mixing);
+  if (traits.takes("--fragments")) json.set("fragments", options.fragments);
+  if (traits.takes("--payload")) json.set("payload", options.payload == Payload::kE3m0 ? "e3m0" : "fp32");
+}
+
 std::string run_json(const TrainingOptions& options, const TrainingResult& result, const JsonValue& provenance) {
   JsonValue json =
       json_object({{"schema", "accosim.run/1"}, {"algorithm", name_of(options.algorithm)}, {"ranks", result.ranks}});
@@ -181,9 +190,9 @@ std::string trace_events_json(const TrainingOptions& options, const TrainingResu
   text += list_json(names, [](const JsonValue& name) { return name; });
   if (!names.empty() && !result.spans.empty()) text += ',';
   text += list_json(result.spans, span_event);
-  // Of DiLoCo whole phases, since the last update of each takes longer.
-  const std::size_t phase =
-      traits_of(options.algorithm).outer_step ? static_cast<std::size_t>(std::max(1, options.inner_updates)) : 1;
+  // Of local updates whole rounds, since the last update of each takes longer.
+  const bool local = traits_of(options.algorithm).takes("--inner-updates");
+  const std::size_t phase = local ? static_cast<std::size_t>(std::max(1, options.inner_updates)) : 1;
   double end = 0;
   for (std::size_t i = 1; i <= result.updates.size(); ++i) {
     end += result.updates[i - 1].duration.value;

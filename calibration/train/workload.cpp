@@ -35,6 +35,17 @@ class GptWorkload : public Workload {
     return {precise.begin(), precise.end()};
   }
 
+  std::vector<Shard> fragment(int number, int fragments) const override {
+    const GptBlocks blocks(options_.shape);
+    const int layers = options_.shape.layers;
+    std::vector<Shard> parts;
+    if (number == 0) parts.push_back({0, blocks.of(0, kNorm1Gain).offset});
+    for (int layer = number; layer < layers; layer += fragments)
+      parts.push_back({blocks.of(layer, kNorm1Gain).offset, blocks.of(layer + 1, kNorm1Gain).offset});
+    if (number + 1 == fragments) parts.push_back({blocks.of(layers, kNorm1Gain).offset, blocks.count()});
+    return parts;
+  }
+
   double accumulate(std::span<const float> parameters, std::int64_t micro_batch, std::span<float> gradient) override {
     const int length = length_of(micro_batch);
     const auto found = gpts_.try_emplace(length, options_.shape, options_.sequences, length).first;

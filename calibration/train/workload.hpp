@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibration/base/names.hpp"
+#include "calibration/ranks/transport.hpp"
 #include "calibration/train/data.hpp"
 #include "calibration/train/gpt.hpp"
 #include "models/base/units.hpp"
@@ -27,6 +28,12 @@ class Workload {
   virtual double accumulate(std::span<const float> parameters, std::int64_t micro_batch, std::span<float> gradient) = 0;
   /// Loss on what is held out of training; NaN where nothing is.
   virtual double held_out_loss(std::span<const float> parameters) = 0;
+  /// The elements of a fragment of the parameters, in ascending order; all fragments together have every element once.
+  /// A GPT's: block i is in fragment i modulo `fragments`, the embeddings (the head is tied to them) in the first, the
+  /// last norm in the last. Of other workloads: slices.
+  virtual std::vector<Shard> fragment(int number, int fragments) const {
+    return {shard_of(parameter_count(), number, fragments)};
+  }
 };
 
 struct GptWorkloadOptions {

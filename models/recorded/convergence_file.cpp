@@ -1,5 +1,7 @@
 #include "models/recorded/convergence_file.hpp"
 
+#include <cmath>
+
 #include "models/fit/document.hpp"
 
 namespace accosim {
@@ -32,6 +34,11 @@ MeasuredConvergence::Algorithm read_algorithm(ObjectReader& reader) {
   if (reader.good() && !one.samples && !at_least)
     reader.fail("samples_ratio_at_least",
                 "missing: the loss was not reached; write how many times DDP's samples were not enough");
+  if (reader.has("options"))
+    read_object(reader, "options", [&](ObjectReader& options) {
+      one.inner_updates = options.integer("inner_updates", 0, kMaxInteger, 0);
+      options.drop_unknown();
+    });
   reader.drop_unknown();  // curves, losses and more for people
   return one;
 }
@@ -49,24 +56,40 @@ void read_range(ObjectReader& range, MeasuredConvergence& out) {
                     "early_share", "late_share", "equivalence"});
 }
 
+void read_size(ObjectReader& top, MeasuredConvergence& out) {
+  read_object(top, "model", [&](ObjectReader& model) {
+    out.model = model.text("name");
+    out.parameters = model.number("parameters", kCount);
+    pass_over(model, {"layers", "width", "heads", "context", "vocabulary", "data"});
+  });
+  read_object(top, "range", [&](ObjectReader& range) { read_range(range, out); });
+  out.critical_batch = number(top, "critical_batch_samples", Range{0, 1e15, true}).value_or(0);
+  read_objects(top, "algorithms", 1, kMostAlgorithms,
+               [&](ObjectReader& algorithm) { out.algorithms.push_back(read_algorithm(algorithm)); });
+  pass_over(top, {"batch_samples", "diverged", "critical_batch_samples_low", "critical_batch_samples_high", "batches",
+                  "network", "tuning"});
+}
+
 }  // namespace
 
 MeasuredConvergence read_convergence(const std::string& text, const std::string& name) {
+  constexpr std::size_t kMostSizes = 100;
   MeasuredConvergence out;
   read_document(text, name, {"accosim.convergence/1", "accocal converge"}, [&](ObjectReader& top) {
-    read_object(top, "model", [&](ObjectReader& model) {
-      out.model = model.text("name");
-      out.parameters = model.number("parameters", kCount);
-      pass_over(model, {"layers", "width", "heads", "context", "vocabulary", "data"});
-    });
-    read_object(top, "range", [&](ObjectReader& range) { read_range(range, out); });
-    out.critical_batch = number(top, "critical_batch_samples", Range{0, 1e15, true}).value_or(0);
-    read_objects(top, "algorithms", 1, kMostAlgorithms,
-                 [&](ObjectReader& algorithm) { out.algorithms.push_back(read_algorithm(algorithm)); });
-    pass_over(top, {"batch_samples", "diverged", "critical_batch_samples_low", "critical_batch_samples_high", "batches",
-                    "network", "tuning", "machine", "compiler", "commit", "date"});
+    read_size(top, out);
+    if (top.has("sizes"))
+      read_objects(top, "sizes", 0, kMostSizes, [&](ObjectReader& size) { read_size(size, out.sizes.emplace_back()); });
+    pass_over(top, {"machine", "compiler", "commit", "date"});
   });
   return out;
+}
+
+const MeasuredConvergence& nearest_size(const MeasuredConvergence& measured, double parameters) {
+  const auto away = [&](const MeasuredConvergence& size) { return std::abs(std::log(size.parameters / parameters)); };
+  const MeasuredConvergence* nearest = &measured;
+  for (const MeasuredConvergence& size : measured.sizes)
+    if (away(size) < away(*nearest)) nearest = &size;
+  return *nearest;
 }
 
 }  // namespace accosim

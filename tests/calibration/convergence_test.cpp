@@ -79,7 +79,7 @@ TEST(Convergence, SmallComparisonEndToEnd) {
   std::vector<std::string> said;
   const ConvergenceReport report = converge(small(), [&](const std::string& line) { said.push_back(line); });
   EXPECT_FALSE(said.empty());
-  ASSERT_EQ(report.algorithms.size(), 8u);
+  ASSERT_EQ(report.algorithms.size(), 17u);
   EXPECT_EQ(report.batch_samples, 8);
   const AlgorithmConvergence& ddp = report.algorithms.front();
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
@@ -109,6 +109,26 @@ TEST(Convergence, SmallComparisonEndToEnd) {
   EXPECT_NE(page.find("![Loss, and its difference from DDP's, by algorithm](curves.svg)"), std::string::npos);
   EXPECT_NE(page.find("**acco** "), std::string::npos);
   EXPECT_EQ(convergence_svg(report).rfind("</svg>\n"), convergence_svg(report).size() - 7);
+
+  // With another size of the model the document and the page hold both.
+  ConvergenceOptions larger = larger_size(small(), 2, 40);
+  EXPECT_EQ(larger.updates, 40);
+  larger.gpt.shape.vocabulary = 100;
+  EXPECT_NEAR(static_cast<double>(parameter_count(larger.gpt.shape)), 1e6, 1e5);
+  ConvergenceReport twice = report;
+  twice.parameters *= 2;
+  const MeasuredConvergence read = read_convergence(convergence_json(report, &twice), "convergence.json");
+  ASSERT_EQ(read.sizes.size(), 1u);
+  const auto parameters = static_cast<double>(report.parameters);
+  EXPECT_EQ(nearest_size(read, 1.4 * parameters).parameters, parameters);
+  EXPECT_EQ(nearest_size(read, 1.5 * parameters).parameters, 2 * parameters);
+  for (const MeasuredConvergence::Algorithm& algorithm : read.sizes.front().algorithms)
+    EXPECT_EQ(algorithm.inner_updates, algorithm.name == "slowmo"                           ? 3
+                                       : algorithm.name == "overlap_local_sgd"              ? 2
+                                       : algorithm.name == "co2"                            ? 12
+                                       : algorithm.name.find("diloco") != std::string::npos ? 10
+                                                                                            : 0);
+  EXPECT_NE(larger_markdown(twice, "larger.svg").find("| streaming_diloco-e3m0 |"), std::string::npos);
 
   // Threads come and go; the numbers stay.
   ConvergenceOptions one_at_a_time = small();

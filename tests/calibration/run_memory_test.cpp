@@ -27,6 +27,16 @@ TEST(RunMemory, IsCountedByHand) {
   EXPECT_EQ(rank_memory(one_rank(Algorithm::kAcco), 1).parameters.value, 3936 * 36);
   // A shard of a fourth: 12 + 2 * 12 / 4 bytes, which the making of the initial values, 8 + 4 + 4, falls short of.
   EXPECT_EQ(rank_memory(one_rank(Algorithm::kAcco), 4).parameters.value, 3936 * 18);
+  // Where the estimate is local, no copy of the states but one of the parameters; PipeSGD's two sums in flight.
+  TrainingOptions own = one_rank(Algorithm::kAcco);
+  own.local_estimate = true;
+  EXPECT_EQ(rank_memory(own, 1).parameters.value, 3936 * 28);
+  own = one_rank(Algorithm::kPipeSgd);
+  own.delay = 2;
+  EXPECT_EQ(rank_memory(own, 1).parameters.value, 3936 * 32);
+  // CO2: where this round and that in flight began, and the momentum. Streaming DiLoCo: theta, momentum, a fragment.
+  EXPECT_EQ(rank_memory(one_rank(Algorithm::kCo2), 1).parameters.value, 3936 * 36);
+  EXPECT_EQ(rank_memory(one_rank(Algorithm::kStreamingDiloco), 1).parameters.value, 3936 * 34);
   // 48 tokens: a layer 20 * 8 * 48 and attention's 2 heads * 48 * 16; once 13 * 8 * 48, logits 256 * 48, attention.
   EXPECT_EQ(rank_memory(one_rank(Algorithm::kDdp), 1).activations.value, 4 * (2 * (7680 + 1536) + 4992 + 12288 + 1536));
 }

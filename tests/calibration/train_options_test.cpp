@@ -82,6 +82,84 @@ TEST(TrainOptions, MistakesSayWhatToWrite) {
   says([](auto& a) { a.options.optimizer.learning_rate = 0; }, "--learning-rate 0.001");
 }
 
+TEST(TrainOptions, EveryAlgorithmHasItsUsualOptions) {
+  for (const AlgorithmTraits& row : algorithms()) {
+    const TrainingOptions options = options_of([&](auto& a) { a.algorithm = row.name; });
+    EXPECT_EQ(options.inner_updates, row.usual.inner_updates) << row.name;
+    EXPECT_EQ(options.outer_momentum, row.usual.outer_momentum) << row.name;
+  }
+  const TrainingOptions given = options_of([](auto& a) {
+    a.algorithm = "slowmo";
+    a.inner_updates = 4;
+    a.outer_learning_rate = 0.5;
+  });
+  EXPECT_EQ(given.inner_updates, 4);
+  EXPECT_EQ(given.outer_learning_rate, 0.5);
+  EXPECT_EQ(given.outer_momentum, 0.5);
+}
+
+TEST(TrainOptions, MistakesInMeetingsSayWhatToWrite) {
+  const auto says = [](const char* algorithm, const std::function<void(TrainArguments&)>& change,
+                       const std::string& part) {
+    const std::string text = refusal([&](auto& a) {
+      a.algorithm = algorithm;
+      change(a);
+    });
+    EXPECT_NE(text.find(part), std::string::npos) << "'" << text << "'";
+  };
+  says(
+      "slowmo", [](auto& a) { a.options.outer_every = 50; }, "--outer-every 48");
+  says(
+      "slowmo", [](auto& a) { a.outer_learning_rate = 0; }, "--outer-learning-rate must be above 0");
+  says(
+      "pipesgd", [](auto& a) { a.options.delay = 0; }, "write --delay 1");
+  says(
+      "streaming_diloco", [](auto& a) { a.options.delay = 10; }, "after 10 updates; write --delay 1");
+  says(
+      "streaming_diloco", [](auto& a) { a.options.fragments = 3; }, "write --fragments 2 or fewer");
+  says(
+      "streaming_diloco", [](auto& a) { a.payload = "fp4"; }, "write one of fp32, e3m0");
+  says(
+      "streaming_diloco", [](auto& a) { a.mixing = 1.5; }, "write --mixing 0.5");
+  says(
+      "co2", [](auto& a) { a.options.outer_clip = 0; }, "write --outer-clip 1");
+  says(
+      "eager_diloco", [](auto& a) { a.inner_updates = 0; }, "--inner-updates must be 1 or more");
+  says(
+      "acco", [](auto& a) { a.estimate = "own"; }, "write one of gathered, local");
+  says(
+      "acco",
+      [](auto& a) {
+        a.estimate = "local";
+        a.estimate_state = "keep";
+      },
+      "leave --estimate-state out");
+  says(
+      "acco",
+      [](auto& a) {
+        a.estimate = "local";
+        a.options.device = "cuda:0";
+      },
+      "leave --device or --estimate out");
+}
+
+TEST(RunJson, SaysTheAlgorithmsOwnOptions) {
+  TrainingOptions options;
+  options.algorithm = Algorithm::kStreamingDiloco;
+  options.payload = Payload::kE3m0;
+  const Json streaming = Json::parse(run_json(options, {}, json_object({})));
+  EXPECT_EQ(streaming["options"]["fragments"], 2);
+  EXPECT_EQ(streaming["options"]["payload"], "e3m0");
+  EXPECT_EQ(streaming["options"]["delay"], 1);
+  EXPECT_FALSE(streaming["options"].contains("outer_every"));
+  options.algorithm = Algorithm::kAcco;
+  options.local_estimate = true;
+  const Json acco = Json::parse(run_json(options, {}, json_object({})));
+  EXPECT_EQ(acco["options"]["estimate"], "local");
+  EXPECT_FALSE(acco["options"].contains("estimate_state"));
+  EXPECT_FALSE(acco["options"].contains("mixing"));
+}
+
 TrainingResult result_by_hand() {
   TrainingResult result;
   result.ranks = 2;

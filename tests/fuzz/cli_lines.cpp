@@ -114,7 +114,7 @@ const std::map<std::string, std::vector<std::string>>& right_values() {
       {"rate", {"paced:200 Mbit/s", "netns:1 Gbit/s"}},
       {"profile", {"H100-SXM", "A100-SXM4-80GB"}},
       {"collective", {"all_reduce", "all_gather"}},
-      {"algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}},
+      {"algorithm", {"ddp", "zero1", "dpu", "wp", "acco", "diloco", "pipesgd", "slowmo", "streaming_diloco"}},
       {"time", {"1 ms", "200 us"}},
       {"slow", {"1=2", "0=1.5"}},
       {"network_of_ranks", {"loopback", "paced:200 Mbit/s"}},

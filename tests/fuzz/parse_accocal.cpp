@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "calibration/base/names.hpp"
@@ -57,16 +58,21 @@ void read_train_options(const std::string& text) {
                                                      {"accumulate", &a.accumulate},
                                                      {"estimate-state", &a.estimate_state},
                                                      {"initial-gradient", &a.initial_gradient},
+                                                     {"estimate", &a.estimate},
+                                                     {"payload", &a.payload},
                                                      {"optimizer", &a.optimizer},
                                                      {"schedule", &a.schedule}};
-  const std::map<std::string, int*> integers = {
-      {"vocabulary", &o.random_vocabulary}, {"layers", &o.gpt.shape.layers},     {"width", &o.gpt.shape.width},
-      {"heads", &o.gpt.shape.heads},        {"context", &o.gpt.shape.context},   {"sequences", &o.gpt.sequences},
-      {"poll-every", &o.poll_every},        {"inner-updates", &o.inner_updates}, {"micro-batches", &a.micro_batches}};
+  const std::map<std::string, int*> integers = {{"vocabulary", &o.random_vocabulary}, {"layers", &o.gpt.shape.layers},
+                                                {"width", &o.gpt.shape.width},        {"heads", &o.gpt.shape.heads},
+                                                {"context", &o.gpt.shape.context},    {"sequences", &o.gpt.sequences},
+                                                {"poll-every", &o.poll_every},        {"outer-every", &o.outer_every},
+                                                {"micro-batches", &a.micro_batches},  {"delay", &o.delay},
+                                                {"fragments", &o.fragments}};
   const std::map<std::string, std::int64_t*> counts = {
       {"parameters", &o.parameters}, {"updates", &o.updates}, {"samples", &o.samples}, {"warmup", &o.warmup_updates}};
-  const std::map<std::string, double*> numbers = {{"outer-learning-rate", &o.outer_learning_rate},
-                                                  {"outer-momentum", &o.outer_momentum},
+  const std::map<std::string, std::optional<double>*> own = {
+      {"outer-learning-rate", &a.outer_learning_rate}, {"outer-momentum", &a.outer_momentum}, {"mixing", &a.mixing}};
+  const std::map<std::string, double*> numbers = {{"outer-clip", &o.outer_clip},
                                                   {"learning-rate", &o.optimizer.learning_rate},
                                                   {"learning-rate-warmup", &o.optimizer.warmup},
                                                   {"weight-decay", &o.optimizer.adamw.weight_decay},
@@ -79,6 +85,8 @@ void read_train_options(const std::string& text) {
     if (name == "slow") a.slow.push_back(value);
     if (texts.count(name) > 0) *texts.at(name) = value;
     if (integers.count(name) > 0) assign(value, *integers.at(name));
+    if (name == "inner-updates") assign(value, a.inner_updates.emplace());
+    if (own.count(name) > 0) assign(value, own.at(name)->emplace());
     if (counts.count(name) > 0) assign(value, *counts.at(name));
     if (numbers.count(name) > 0) assign(value, *numbers.at(name));
   }

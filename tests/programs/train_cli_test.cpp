@@ -69,9 +69,22 @@ TEST(AccocalTrain, FixedCountsGiveTheSameLossesEveryTime) {
 }
 
 TEST(AccocalTrain, EveryAlgorithmAndStorageOverTheRing) {
-  for (const char* algorithm : {"ddp", "zero1", "dpu", "wp", "acco", "diloco"}) {
+  const std::map<std::string, std::vector<std::string>> own = {
+      {"ddp", {}},
+      {"zero1", {}},
+      {"dpu", {}},
+      {"wp", {}},
+      {"acco", {"--estimate", "local"}},
+      {"diloco", {"--inner-updates", "2"}},
+      {"pipesgd", {"--delay", "2"}},
+      {"slowmo", {"--inner-updates", "2", "--outer-every", "4"}},
+      {"overlap_local_sgd", {"--mixing", "0.5"}},
+      {"co2", {"--inner-updates", "2", "--outer-clip", "2"}},
+      {"streaming_diloco", {"--inner-updates", "2", "--fragments", "1", "--payload", "e3m0"}},
+      {"eager_diloco", {"--inner-updates", "2"}}};
+  for (const auto& [algorithm, more] : own) {
     std::vector<std::string> options = {"--storage", "bf16"};
-    if (std::string(algorithm) == "diloco") options.insert(options.end(), {"--inner-updates", "2"});
+    options.insert(options.end(), more.begin(), more.end());
     const Json document = trained(tiny(algorithm, "3"), options);
     EXPECT_EQ(document["algorithm"], algorithm);
     EXPECT_EQ(document["updates"].size(), 6u);
@@ -105,6 +118,8 @@ TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
   expect({"train", "-n", "2", "--slow", "2=2"}, 1, "ranks 0 to 1");
   expect({"train", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");
   expect({"train", "--updates", "5", "--samples", "9"}, 1, "leave the other out");
+  expect({"train", "-a", "diloco", "--mixing", "0.5"}, 1, "--mixing: diloco has no such choice");
+  expect({"train", "-a", "slowmo", "--outer-every", "7"}, 1, "write a multiple of that, such as --outer-every 48");
   expect({"train", "--network", "netns:1e30Gbit/s"}, 1, "at most 8 Tbit/s");
   expect({"train", "-o", "/nonexistent/run.json"}, 4, "/nonexistent/run.json");
   expect({"train", "--device", "cuda:0", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");

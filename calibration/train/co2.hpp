@@ -1,0 +1,86 @@
+// CO2 (Sun et al. 2024) as its paper has it: every inner_updates updates the outer parameters move along a change that
+// is one round old, and the all-reduce of the parameters just reached runs beside the next round. At the end of round
+// r, which began at z[r] on every rank and whose ranks reached x, when the mean a of what they reached in round r - 1
+// has come, with lr the inner learning rate of that update:
+//   change = z[r-1] - a;  gap = 1 + |z[r] - z[r-1]| / |change|;
+//   m <- clip(momentum m + change / (lr gap));  z[r+1] = z[r] - rate lr m;  begin the all-reduce of x;  go on from
+//   z[r+1].
+// Nothing has come at the end of the first round: z[1] = z[0], so that each round's change counts once and one round
+// late, as gradients do in PipeSGD.
+//
+// That the change is divided by a gap of at least 1 and that m is clipped is the paper's; which gap and which bound is
+// said in no text that we could read: the gap is how far the outer parameters have gone since the change began, counted
+// in such changes (Euclidean norms; the form of Barkai et al. 2020), the bound is outer_clip times what inner_updates
+// steps of AdamW move an element in one direction at most, in the units of m.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "calibration/train/local_updates.hpp"
+
+namespace accocal {
+
+template <typename R>
+class Co2Outer {
+ public:
+  explicit Co2Outer(R& rank) : rank_(rank), momentum_(rank.optimizer.master().size()) {
+    const std::span<const float> start = rank.optimizer.master();
+    now_.assign(start.begin(), start.end());
+    before_ = now_;
+  }
+
+  /// At a boundary; `sum` is what has come. Leaves z[r+1] in `now`.
+  void step(std::span<const float> sum, float lr) {
+    const auto share = 1 / static_cast<float>(rank_.transport.size());
+    double gone = 0, change = 0;
+    for (std::size_t i = 0; i < now_.size(); ++i) {
+      gone += std::pow(now_[i] - before_[i], 2);
+      change += std::pow(before_[i] - share * sum[i], 2);
+    }
+    const auto gap = static_cast<float>(change > 0 ? 1 + std::sqrt(gone / change) : 1);
+    const auto beta = static_cast<float>(rank_.options.outer_momentum);
+    const auto rate = static_cast<float>(rank_.options.outer_learning_rate);
+    const auto bound = static_cast<float>(rank_.options.outer_clip * rank_.options.inner_updates);
+    for (std::size_t i = 0; i < now_.size(); ++i) {
+      momentum_[i] = std::clamp(beta * momentum_[i] + (before_[i] - share * sum[i]) / (lr * gap), -bound, bound);
+      before_[i] = now_[i];
+      now_[i] -= rate * lr * momentum_[i];
+    }
+  }
+  const std::vector<float>& now() const { return now_; }
+
+ private:
+  R& rank_;
+  std::vector<float> now_;     // where the round that ends began, and after step() where the next begins
+  std::vector<float> before_;  // where the round began whose result is on the network
+  std::vector<float> momentum_;
+};
+
+template <typename R>
+void train_co2(R& rank) {
+  LocalUpdates<R> local(rank);
+  Co2Outer<R> outer(rank);
+  FlatBuffer& values = rank.communication.values;
+  std::vector<float> scratch;
+  while (!rank.finished()) {
+    local.make();
+    if (local.ends_round(rank.options.inner_updates)) {
+      rank.wait();
+      const bool first = local.made() == rank.options.inner_updates;
+      move_replica(rank, [&](std::span<float> x) {
+        if (!first) outer.step(values.read(scratch), local.rate());
+        rank.publish(values);
+        std::copy(outer.now().begin(), outer.now().end(), x.begin());
+      });
+      rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
+    }
+    local.end();
+  }
+  local.finish();
+}
+
+}  // namespace accocal
