@@ -226,6 +226,7 @@ double exchanged_at_once(const ScheduleSpec& spec, const std::vector<double>& la
 void add_exchange(Moment& moment, const MemoryInput& input, const Sizes& z) {
   const ScheduleSpec& spec = input.schedule;
   const ScheduleTraits& traits = traits_of(spec);
+  if (spec.offload_outer) return;
   const double elements = is_sharded_inside(spec) ? z.shard : z.parameters;
   const int gathered = spec.outer_dtype == OuterDtype::kE3m0 ? input.replicas : 0;  // what each sends
   moment.add_lasting(MemoryUse::kOuterStates,
@@ -281,7 +282,8 @@ MemoryFormula formula_of(const ScheduleSpec& spec) {
                        : sharding == Sharding::kGradients ? 2.0
                                                           : 0.0};
   if (spec.zero_stage == 2) return {.whole = formula.whole - 2, .sharded = formula.sharded + 2};
-  formula.whole += 2 * (spec.delay - 1);
+  if (traits_of(spec).delayed) formula.whole += 2 * (spec.delay - 1);
+  if (spec.offload_outer) formula.whole = plain_schedule().formula.whole;
   if (const ScheduleTraits* const inner = inner_schedule(spec); inner != nullptr && inner->delayed) {
     const MemoryFormula alone = plain_schedule().formula;  // which the outer row has inside
     formula.whole += inner->formula.whole - alone.whole;

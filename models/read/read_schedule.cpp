@@ -522,6 +522,11 @@ constexpr Key kKeys[] = {
                       "is how whole parameters are exchanged, and here each shard meets those of the same place at the "
                       "other replicas; leave it out"}},
      .check = wrong_meeting},
+    {.name = "offload_outer",
+     .read = into<&Spec::offload_outer>,
+     .wrong = {{[](Of of) { return of.spec.offload_outer && of.spec.form == MethodForm::kCode; },
+                "is true, and the released code keeps the outer states on the GPUs; write \"form\": \"paper\", or "
+                "false"}}},
     {.name = "by_layer", .read = into<&Spec::by_layer>, .check = wrong_by_layer},
     {.name = "outer_dtype", .read = read_outer_dtype},
 };

@@ -102,6 +102,7 @@ struct ScheduleSpec {
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do
   bool offload_optimizer = false;   ///< its states are on the host, which steps the shard
+  bool offload_outer = false;       ///< the same of the outer optimizer, and what replicas exchange leaves from there
   int zero_stage = 1;               ///< what a delayed schedule shards: with 2 its gradients too, with 3 its parameters
   EstimateOf estimate = EstimateOf::kGathered;
   int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet

@@ -9,6 +9,7 @@
 #include "models/recorded/recorded_settings.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "reports/comparison_markdown.hpp"
 #include "reports/console.hpp"
 #include "reports/plot/timeline_svg.hpp"
 #include "reports/result_json.hpp"
@@ -37,6 +38,13 @@ void add_convergence(std::vector<RunResult>& results, const Scenario& scenario, 
   add_time_to_loss(results, RunResult(*baseline), scenario, convergence, arguments.number("--critical-batch"));
 }
 
+/// As a page says how it was written.
+std::string command_of(const Arguments& arguments) {
+  std::string command = "accosim compare " + arguments.text("scenario");
+  if (arguments.given("--convergence")) command += " --convergence " + arguments.text("--convergence");
+  return command + " --markdown";
+}
+
 ExitCode compare_schedules(const Arguments& arguments) {
   if (arguments.flag("--all-ranks") && !arguments.flag("--json") && !arguments.given("--timeline")) {
     tell("", "--all-ranks lists ranks in --json, or draws them in --timeline; give one of the two");
@@ -58,6 +66,8 @@ ExitCode compare_schedules(const Arguments& arguments) {
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair,
                        arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
                        recorded_settings(chosen.resolved()));
+  else if (arguments.flag("--markdown"))
+    write_comparison_markdown(std::cout, chosen.scenario, results, standing, command_of(arguments));
   else {
     ConsoleOptions console = console_options();
     console.wide = arguments.flag("--wide");
@@ -85,6 +95,11 @@ std::vector<Option> terminal_options() {
                   .help = "Show every column, in further tables where the terminal is narrow",
                   .value = false,
                   .excludes = {"--json"}},
+                 {.names = "--markdown",
+                  .help = "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
+                          "training",
+                  .value = false,
+                  .excludes = {"--json", "--wide", "--timeline"}},
                  {.names = "--timeline",
                   .help = "Draw what each lane of each rank does below the tables",
                   .value = false,

@@ -6,12 +6,15 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/schedules/host.hpp"
 #include "sim/schedules/replicas.hpp"
 
 namespace accosim {
 namespace {
 
 const Bytes kFp32{4};  // of the outer optimizer
+/// Beside the updates, as the meeting is.
+constexpr const char* kHostLane = "outer states, on host";
 
 /// Written where the replica takes parameters: what it computes with, and the master copy.
 Bytes taken_bytes(const ScheduleInput& input) {
@@ -31,21 +34,47 @@ Seconds take_time(const ScheduleInput& input, double elements) {
 
 }  // namespace
 
-Seconds fill_time(const ScheduleInput& input, double elements) {
-  const Bytes own = traits_of(input.spec).sends_changes ? own_bytes(input) + kFp32 : kept_bytes(input);
-  return memory_time(elements * own, elements * outer_bytes(input.spec), input.kind.device);
+OpRef add_buffer(ProgramBuilder& program, const RuleInput& input, const std::string& what, double elements) {
+  const std::string name = what + " to buffer";
+  const bool changes = traits_of(input.spec).sends_changes;
+  const Bytes own = elements * own_bytes(input), sent = elements * outer_bytes(input.spec),
+              theta = changes ? elements * kFp32 : Bytes{0};
+  if (input.spec.offload_outer) {
+    const OpRef there = program.offload(program.lane_apart("outer states, to host"), "parameters to host",
+                                        pcie_time(input, own), {program.last(kComputeLane)});
+    return program.offload(program.lane_apart(kHostLane), name, host_time(input, own + theta, sent), {there});
+  }
+  const Bytes read = changes ? own + theta : elements * kept_bytes(input);
+  return program.compute(kComputeLane, name, OpClass::kCopy, memory_time(read, sent, input.kind.device));
 }
 
-Seconds outer_step_time(const ScheduleInput& input, double elements, const OuterStep& step) {
-  const Bytes states = traits_of(input.spec).outer_states * kFp32, own = step.reads_own ? own_bytes(input) : Bytes{0},
-              came = received_bytes(input) + step.own_sent * outer_bytes(input.spec);
-  return memory_time(elements * (came + states + own), elements * (states + taken_bytes(input)), input.kind.device);
+void add_outer_step(ProgramBuilder& program, const RuleInput& input, double elements, OpRef sent,
+                    const OuterStep& step) {
+  const char* const name = "outer optimizer";
+  const Bytes states = elements * traits_of(input.spec).outer_states * kFp32, own = elements * own_bytes(input),
+              came = elements * (received_bytes(input) + step.own_sent * outer_bytes(input.spec)),
+              taken = elements * taken_bytes(input), mixed = step.reads_own ? own : Bytes{0};
+  if (!input.spec.offload_outer) {
+    const Seconds time = memory_time(came + states + mixed, states + taken, input.kind.device);
+    program.compute(kComputeLane, name, OpClass::kOptimizer, time, {sent});
+    return;
+  }
+  const OpRef stepped = program.offload(program.lane_apart(kHostLane), name,
+                                        host_time(input, came + states + mixed, states + own), {sent});
+  const OpRef back = program.offload(program.lane_apart("outer states, from host"), "parameters from host",
+                                     pcie_time(input, own), {stepped});
+  // Narrower ones are made from the master copy that came.
+  const Seconds cast = taken > own ? memory_time(own, taken - own, input.kind.device) : Seconds{0};
+  program.compute(kComputeLane, "parameters from buffer", OpClass::kCopy, cast, {back});
 }
 
 OpRef add_sent(ProgramBuilder& program, const RuleInput& input, const std::string& what, int lane) {
-  const Seconds time = fill_time(input, exchanged_elements(input));
-  const OpRef filled = program.compute(kComputeLane, what + " to buffer", OpClass::kCopy, time);
+  const OpRef filled = add_buffer(program, input, what, exchanged_elements(input));
   return add_exchanges(program, lane, what, exchanges(input), filled);
+}
+
+void add_outer_step(ProgramBuilder& program, const RuleInput& input, OpRef sent, const OuterStep& step) {
+  add_outer_step(program, input, exchanged_elements(input), sent, step);
 }
 
 void add_taken_average(ProgramBuilder& program, const RuleInput& input, OpRef sent) {
@@ -54,12 +83,11 @@ void add_taken_average(ProgramBuilder& program, const RuleInput& input, OpRef se
 }
 
 void add_average(ProgramBuilder& program, const RuleInput& input) {
-  add_taken_average(program, input, add_sent(program, input, "parameters", kCommunicationLane));
-}
-
-OpRef add_outer_step(ProgramBuilder& program, const RuleInput& input, OpRef sent, const OuterStep& step) {
-  return program.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer,
-                         outer_step_time(input, exchanged_elements(input), step), {sent});
+  const double elements = exchanged_elements(input);
+  const OpRef filled = program.compute(
+      kComputeLane, "parameters to buffer", OpClass::kCopy,
+      memory_time(elements * kept_bytes(input), elements * outer_bytes(input.spec), input.kind.device));
+  add_taken_average(program, input, add_exchanges(program, kCommunicationLane, "parameters", exchanges(input), filled));
 }
 
 void add_owners_step(ProgramBuilder& program, const RuleInput& input) {

@@ -105,16 +105,14 @@ class Rounds {
   }
 
   void send(Fragment& each) {
-    const OpRef filled =
-        program_.compute(kComputeLane, "changes to buffer", OpClass::kCopy, fill_time(input_, each.elements));
+    const OpRef filled = add_buffer(program_, input_, "changes", each.elements);
     each.sent = add_exchanges(program_, lane_, "changes of a fragment", exchanges(input_, each.elements), filled);
     if (input_.spec.delay == 0) apply(each);
   }
 
   void apply(const Fragment& each) { step(each.elements, each.sent); }
   void step(double elements, OpRef sent) {
-    program_.compute(kComputeLane, "outer optimizer", OpClass::kOptimizer,
-                     outer_step_time(input_, elements, {.reads_own = input_.spec.mixing > 0}), {sent});
+    add_outer_step(program_, input_, elements, sent, {.reads_own = input_.spec.mixing > 0});
   }
 
   /// Layers leave as the backward pass goes on.
@@ -126,8 +124,7 @@ class Rounds {
     };
     hooks.last.write = [&](ProgramBuilder&, int set, int, OpRef) {
       const double elements = elements_of(input_, set);
-      const OpRef filled =
-          program_.compute(kComputeLane, "changes to buffer", OpClass::kCopy, fill_time(input_, elements));
+      const OpRef filled = add_buffer(program_, input_, "changes", elements);
       arrives_[set] = add_exchanges(program_, lane_, "changes of a layer", exchanges(input_, elements), filled);
     };
     add_local_update(program_, input_, hooks);

@@ -580,27 +580,38 @@ Seconds local_update_time(const ScheduleInput& input) {
 
 /// What a replica touches where it meets others, in bytes: `kept` of its parameters in the type of the computation,
 /// `master` of the fp32 copy that the optimizer steps from, where there is one; `sent`; and fp32 states, each of
-/// `state`.
+/// `state`. Of outer states on the host its own parameters are copied there before and back after, and those in the
+/// narrower type made from what came.
 struct Touched {
   Bytes kept, master, sent, state;
-  const Device& device;
+  const RankKind& kind;
+  bool on_host;
 
   Bytes own() const { return std::max(kept, master); }
   Bytes taken() const { return kept + master; }
+  Seconds pass(Bytes read, Bytes written) const {
+    return on_host ? (read + written) / kind.host_memory : memory_time(read, written, kind.device);
+  }
+  Seconds copied() const { return on_host ? own() / kind.pcie : Seconds{0}; }
   /// theta - theta_replica, or the parameters.
-  Seconds change() const { return memory_time(own() + state, sent, device); }
-  Seconds copy() const { return memory_time(kept, sent, device); }
-  Seconds take() const { return memory_time(sent, taken(), device); }
+  Seconds changed() const { return pass(own() + state, sent); }
+  Seconds change() const { return copied() + changed(); }
+  Seconds copy() const { return copied() + pass(on_host ? own() : kept, sent); }
+  Seconds take() const { return memory_time(sent, taken(), kind.device); }
   /// Two states and what `came`; the replica's own too where they are mixed.
   Seconds step(Bytes came, bool mixed = false) const {
-    return memory_time(came + 2 * state + (mixed ? own() : Bytes{0}), 2 * state + taken(), device);
+    return stepped(came, mixed) + copied() + cast();
   }
+  Seconds stepped(Bytes came, bool mixed) const {
+    return pass(came + 2 * state + (mixed ? own() : Bytes{0}), 2 * state + (on_host ? own() : taken()));
+  }
+  Seconds cast() const { return on_host && master > Bytes{0} ? memory_time(master, kept, kind.device) : Seconds{0}; }
 };
 
 Touched touched(const ScheduleInput& input, double elements) {
   const Bytes kept = kept_bytes(input), states = bytes_of(input.spec.optimizer_dtype);
-  return {elements * kept, kept < states ? elements * states : Bytes{0}, elements * outer_bytes(input.spec),
-          Bytes{4 * elements}, input.kind.device};
+  return {elements * kept,    kept < states ? elements * states : Bytes{0}, elements * outer_bytes(input.spec),
+          Bytes{4 * elements}, input.kind,  input.spec.offload_outer};
 }
 
 Touched touched(const ScheduleInput& input) { return touched(input, exchanged_elements(input)); }
@@ -634,18 +645,21 @@ Seconds owners_step_time(const ScheduleInput& input) {
 Seconds slowmo_closed_form(const ScheduleInput& input) {
   const int n = input.spec.outer_every / input.spec.inner_updates;
   const Touched of = touched(input);
-  const Seconds average = of.copy() + exchange_time(input) + of.take();
+  Touched on_gpu = of;
+  on_gpu.on_host = false;
+  const Seconds average = on_gpu.copy() + exchange_time(input) + on_gpu.take();
   const Seconds last = input.spec.form == MethodForm::kCode ? owners_step_time(input)
                                                             : of.copy() + exchange_time(input) + of.step(of.sent);
   return local_update_time(input) + 1.0 / input.spec.outer_every * ((n - 1) * average + last);
 }
 
 /// What is sent after the step travels beside the next H updates: (max(H U, T) + step + copy) / H. In Overlap-Local-SGD
-/// the step also reads the replica's own parameters.
+/// the step also reads the replica's own parameters. On the host the copy, too, is beside them.
 Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
   const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  return 1.0 / H * (std::max(H * local_update_time(input), exchange_time(input)) + of.step(of.sent, mixed) + of.copy());
+  const Seconds round = H * local_update_time(input), T = exchange_time(input), step = of.step(of.sent, mixed);
+  return 1.0 / H * (of.on_host ? std::max(round, of.copy() + T) + step : std::max(round, T) + step + of.copy());
 }
 
 /// As released, n rounds of H updates: the average of a round is sent after it and taken after the next; the last round
@@ -669,8 +683,8 @@ Seconds eager_diloco_closed_form(const ScheduleInput& input) {
   return 1.0 / H * std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
 }
 
-/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, l: when all that was
-/// sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d updates later it is awaited.
+/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, h: when its host is free,
+/// l: when all that was sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d updates later it is awaited.
 /// With every layer of its own it leaves at its place in the backward pass, and without delay the forward pass waits
 /// for it there.
 Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
@@ -687,14 +701,31 @@ Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
     return time;
   };
   const int M = spec.outer_dtype == OuterDtype::kE3m0 ? input.costs.layout.size(Dim::kReplica) : 1;
-  const auto step = [&](double each) {
+  Seconds c, h, l, up, down;  // up and down: the copies to the host and from it
+  /// Returns when it has arrived.
+  const auto send = [&](double each) {
     const Touched of = touched(input, each);
-    return of.step(M * of.sent, spec.mixing > 0);
+    if (of.on_host) {
+      up = std::max(up, c) + of.copied();
+      h = std::max(h, up) + of.changed();
+    } else {
+      c += of.change();
+    }
+    return l = std::max(l, of.on_host ? h : c) + travel(each);
+  };
+  const auto step = [&](double each, Seconds arrived) {
+    const Touched of = touched(input, each);
+    if (of.on_host) {
+      h = std::max(h, arrived) + of.stepped(M * of.sent, spec.mixing > 0);
+      down = std::max(down, h) + of.copied();
+      c = std::max(c, down) + of.cast();
+    } else {
+      c = std::max(c, arrived) + of.step(M * of.sent, spec.mixing > 0);
+    }
   };
   std::vector<double> whole(F);
   for (int layer = 0; layer < layers; ++layer) whole[fragment(layer)] += elements(layer);
   const Seconds U = local_update_time(input);
-  Seconds c, l;
   std::vector<Seconds> arrives(F), layer_arrives(layers);
   std::vector<bool> awaited(layers);
   constexpr int kRounds = 6;
@@ -704,7 +735,7 @@ Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
     const int now = (update - 1) % H + 1;
     if (spec.by_layer) {
       for (int layer = 0; layer < layers; ++layer) {
-        if (awaited[layer]) c = std::max(c, layer_arrives[layer]) + step(elements(layer));
+        if (awaited[layer]) step(elements(layer), layer_arrives[layer]);
         awaited[layer] = false;
         c += input.kind.times[layer].forward;
       }
@@ -713,9 +744,7 @@ Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
       for (int layer = layers; layer-- > 0;) {
         c += input.kind.times[layer].backward;
         if (sent_after(fragment(layer)) != now) continue;
-        c += touched(input, elements(layer)).change();
-        l = layer_arrives[layer] = std::max(l, c) + travel(elements(layer));
-        arrives[fragment(layer)] = l;
+        layer_arrives[layer] = arrives[fragment(layer)] = send(elements(layer));
         awaited[layer] = d == 0;
       }
       c += full_optimizer_time(input);
@@ -723,12 +752,11 @@ Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
       c += U;
     }
     for (int p = 0; p < F && d > 0; ++p)
-      if ((sent_after(p) + d - 1) % H + 1 == now && update > d) c = std::max(c, arrives[p]) + step(whole[p]);
+      if ((sent_after(p) + d - 1) % H + 1 == now && update > d) step(whole[p], arrives[p]);
     for (int p = 0; p < F && !spec.by_layer; ++p) {
       if (sent_after(p) != now) continue;
-      c += touched(input, whole[p]).change();
-      l = arrives[p] = std::max(l, c) + travel(whole[p]);
-      if (d == 0) c = l + step(whole[p]);
+      arrives[p] = send(whole[p]);
+      if (d == 0) step(whole[p], arrives[p]);
     }
   }
   return 1.0 / H * (c - before);

@@ -85,6 +85,18 @@ TEST(LocalSchedules, HoldTheirOuterStatesAndWhatIsOnItsWay) {
   }
 }
 
+TEST(LocalSchedules, OuterStatesOnTheHostLeaveTheGpuToDdp) {
+  const Scenario scenario = sample_scenario(2, 4);
+  for (const char* name : {"diloco", "slowmo", "overlap_local_sgd", "co2", "eager_diloco", "streaming_diloco"}) {
+    ScheduleSpec spec = local(name, 5);
+    spec.offload_outer = true;
+    const RunResult result = run_schedule(scenario, spec, kReference);
+    EXPECT_EQ(result.memory_formula, Bytes{16 * parameters_of(scenario)}) << name;
+    EXPECT_EQ(result.memory_parts.part(MemoryUse::kOuterStates), Bytes{0}) << name;
+    EXPECT_EQ(result.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{0}) << name;
+  }
+}
+
 TEST(LocalSchedules, OfAFragmentOnlyWhatIsOnItsWayIsBuffered) {
   // Four blocks of B parameters and tied embeddings of E, in two fragments of 2 B, the first with the embeddings. One
   // is on its way at a time where H = 10; with a delay of 5 both may be.
@@ -145,6 +157,7 @@ TEST(LocalSchedules, InReplicasOfSeveralGpusTheyTakeTheirClosedForms) {
         spec.inner = "ddp";
         if (name == "co2") spec.outer_every = spec.inner_updates * random.integer(1, 4);
       }
+      spec.offload_outer = spec.form == MethodForm::kPaper && random.integer(0, 1) == 1;
       // Of rings of shards that share a node's adapters only SimGrid knows.
       const double expected = expected_time(scenario, spec);
       EXPECT_NEAR(update_time(scenario, spec, kSimgrid) / expected, 1, 1e-6)
