@@ -24,6 +24,12 @@ enum class Algorithm : std::uint8_t {
   kEagerDiloco       ///< DiLoCo along the own change of now and the others' of the round before
 };
 
+/// What Streaming DiLoCo's ranks send of their changes.
+enum class Payload : std::uint8_t {
+  kFloat32,
+  kE3m0  ///< 4 bits: calibration/train/e3m0.hpp
+};
+
 /// What an option is where it is not given, for an algorithm that takes it.
 struct UsualOptions {
   int inner_updates = 10;

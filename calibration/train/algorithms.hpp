@@ -13,7 +13,6 @@
 #include "calibration/train/pipesgd.hpp"
 #include "calibration/train/slowmo.hpp"
 #include "calibration/train/streaming_diloco.hpp"
-#include "calibration/train/training.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {

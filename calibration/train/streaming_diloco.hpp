@@ -17,9 +17,9 @@
 #include <span>
 #include <vector>
 
+#include "calibration/train/algorithm_traits.hpp"
 #include "calibration/train/e3m0.hpp"
 #include "calibration/train/local_updates.hpp"
-#include "calibration/train/training.hpp"
 
 namespace accocal {
 

@@ -35,12 +35,6 @@ enum class EstimateState : std::uint8_t {
   kReleased   ///< restored, but for the first estimate's: what the released code does
 };
 
-/// What Streaming DiLoCo's ranks send of their changes.
-enum class Payload : std::uint8_t {
-  kFloat32,
-  kE3m0  ///< 4 bits: calibration/train/e3m0.hpp
-};
-
 struct TrainingOptions {
   Algorithm algorithm = Algorithm::kAcco;
 
