@@ -200,7 +200,7 @@ Hooks Units::hooks(const MicroBatches& some) {
 void add_zero3_update(ProgramBuilder& program, const RuleInput& input) {
   Units units(program, input);
   for (const MicroBatches& some : micro_batches_of(input)) write(program, input.body, {some.count}, units.hooks(some));
-  const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
+  const OpRef ready = write_finish(program, input.body, program.last(kComputeLane));
   if (input.spec.offload_optimizer)
     add_shard_step(program, input, ready);
   else
