@@ -104,6 +104,12 @@ void count(Of of, const char* key) {
   of.spec.*kMember = of.reader.integer(key, kLeast, kMost, usual(of, kUsual));
 }
 
+/// A delayed update whose optimizer is on the host copies to it under the backward pass.
+void read_overlap(Of of, const char* key) {
+  const bool host = of.traits.delayed && of.spec.offload_optimizer;
+  of.spec.overlap = of.reader.choice(key, host ? Overlap::kBackward : defaults_of(of).overlap);
+}
+
 void read_buckets(Of of, const char* key) {
   const bool sized = of.reader.has("bucket_cap_mb") || of.reader.has("first_bucket_mb");
   const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
@@ -332,7 +338,7 @@ constexpr Key kKeys[] = {
                 "\"zero_stage\": 1, or \"gathered\""}}},
     {.name = "delay", .read = count<&Spec::delay, 1, kMostDelay>},
     {.name = "overlap",
-     .read = into<&Spec::overlap, &Usual::overlap>,
+     .read = read_overlap,
      .source = &Usual::source,
      .meaningless = {{is_hidden_on_the_gpu, kHidden},
                      {is_reduced_by_micro_batch,

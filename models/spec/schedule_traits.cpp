@@ -131,7 +131,6 @@ std::vector<ScheduleTraits> other_schedules() {
        .statistics = Statistics::kStaleGradients,
        .most_same_batch = 2,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
-       .usual_overlap = Overlap::kBackward,  // with the optimizer on the host
        .keys = {"late_communication", "poll_every", "offload_optimizer", "overlap", "buckets", "bucket_cap_mb",
                 "first_bucket_mb"},
        .accocal = AccocalRuns::kOnGpu,

@@ -429,7 +429,8 @@ TEST(ResidentMemory, OfWholeOptimizersWithDelayedGradients) {
 
 TEST(ResidentMemory, OfAccosForms) {
   // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones; of stage 2 gradients as
-  // they appear, and their shard. Inside replicas DiLoCo's outer states come on top.
+  // they appear (all of a micro-batch's, when its backward pass ends), and their shard. Inside replicas DiLoCo's outer
+  // states come on top.
   ScheduleSpec spec = spec_of("acco");
   const MemoryParts plain = resident(spec);
   EXPECT_EQ(part(plain, MemoryUse::kStateClones), 250 * 12);
@@ -444,7 +445,6 @@ TEST(ResidentMemory, OfAccosForms) {
   const MemoryParts sharded = resident(spec);
   EXPECT_EQ(part(sharded, MemoryUse::kGradientShard), 500);
   EXPECT_EQ(part(sharded, MemoryUse::kCommunicationBuffer), 2000);
-  EXPECT_LT(sharded.total(), plain.total());
   ScheduleSpec inside = spec_of("diloco");
   inside.inner = "acco";
   inside.island = Island::kNode;
