@@ -276,6 +276,7 @@ void read_zero_stage(Of of, const char* key) {
   if (of.spec.zero_stage == 1) return;
   of.spec.sync = Sync::kEveryMicroBatch;
   of.spec.late_communication = LateCommunication::kWait;
+  of.spec.reduce_dtype = of.spec.gradient_dtype;
 }
 
 /// Buckets that are reduced as they fill need a round whose last micro-batch is known.
@@ -327,9 +328,7 @@ constexpr Key kKeys[] = {
      .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
     {.name = "zero_stage",
      .read = read_zero_stage,
-     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}},
-     .wrong = {{[](Of of) { return of.spec.zero_stage == 3; },
-                "is 3, and gathers of units beside a round's reductions are not modelled; write 2, or 1"}}},
+     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}}},
     {.name = "estimate",
      .read = into<&Spec::estimate>,
      .meaningless = {{is_own_step, "accocal gathers its estimates; leave it out"}},

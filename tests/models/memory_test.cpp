@@ -52,6 +52,8 @@ TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 12 / 4.0);
   spec.zero_stage = 2;
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + (2 + 12) / 4.0);
+  spec.zero_stage = 3;
+  EXPECT_DOUBLE_EQ(bytes(spec), (2 + 2 + 2 + 12) / 4.0);
   for (const auto& [name, expected] : {std::pair("zero1", 4.0), std::pair("zero2", 2 + 2 / 4.0),
                                        std::pair("zero3", 4 / 4.0), std::pair("dpu", 2 + 2 / 4.0)}) {
     spec = spec_named(name);
@@ -445,6 +447,12 @@ TEST(ResidentMemory, OfAccosForms) {
   const MemoryParts sharded = resident(spec);
   EXPECT_EQ(part(sharded, MemoryUse::kGradientShard), 500);
   EXPECT_EQ(part(sharded, MemoryUse::kCommunicationBuffer), 2000);
+  spec.zero_stage = 3;
+  const MemoryParts units = resident(spec);
+  EXPECT_EQ(part(units, MemoryUse::kParameterShard), 250 * 4);  // the master
+  EXPECT_EQ(part(units, MemoryUse::kEstimate), 250 * 4);
+  EXPECT_EQ(part(units, MemoryUse::kStateClones), 250 * 8);
+  EXPECT_EQ(part(units, MemoryUse::kCommunicationBuffer), 0);
   ScheduleSpec inside = spec_of("diloco");
   inside.inner = "acco";
   inside.island = Island::kNode;

@@ -148,7 +148,8 @@ TEST(ScheduleTraits, AFormThatCannotBeSaysWhatToWrite) {
   says(json_object({{"name", "acco"}, {"bucket_cap_mb", 25}}), "write \"overlap\": \"backward\" too");
   says(json_object({{"name", "acco"}, {"overlap", "backward"}, {"late_communication", "accumulate"}}),
        "write \"wait\", or \"overlap\": \"none\"");
-  says(json_object({{"name", "acco"}, {"zero_stage", 3}}), "write 2, or 1");
+  says(json_object({{"name", "acco"}, {"zero_stage", 4}}), "zero_stage");
+  says(json_object({{"name", "acco"}, {"zero_stage", 3}, {"poll_every", 2}}), "leave it out");
   says(json_object({{"name", "acco"}, {"zero_stage", 2}, {"overlap", "backward"}}), "leave it out");
   says(json_object({{"name", "acco"}, {"zero_stage", 2}, {"late_communication", "accumulate"}}), "leave it out");
   says(json_object({{"name", "acco"}, {"zero_stage", 2}, {"estimate", "local"}}), "write \"zero_stage\": 1");

@@ -59,6 +59,13 @@ ScheduleSpec of_stage_2(ScheduleSpec spec) {
   return spec;
 }
 
+ScheduleSpec of_stage_3(ScheduleSpec spec) {
+  spec.label += " of stage 3";
+  spec.zero_stage = 3;
+  spec.sync = Sync::kEveryMicroBatch;
+  return spec;
+}
+
 ScheduleSpec pipesgd(int delay) {
   ScheduleSpec spec = sample_schedule("pipesgd", "pipesgd " + std::to_string(delay));
   spec.delay = delay;
@@ -98,6 +105,10 @@ TEST(AccoFamily, SendsWhatItsFormsSay) {
   EXPECT_NEAR(sent(scenario, with_local_estimate(acco(2))), 2 * one + count, 1e-3);  // 4 P 7/8
   EXPECT_NEAR(sent(scenario, in_buckets(with_local_estimate(acco(2)))), 2 * one + count, 1e-3);
   EXPECT_NEAR(sent(scenario, of_stage_2(acco(2))), (4 + 2) * one + 2 * count, 1e-3);  // four reductions, two gathers
+  // Units: as zero3 with as many micro-batches.
+  ScheduleSpec zero3 = sample_schedule("zero3");
+  zero3.sync = Sync::kEveryMicroBatch;
+  EXPECT_NEAR(sent(scenario, of_stage_3(acco(2))), sent(scenario, zero3), 1e-3);
   EXPECT_NEAR(sent(scenario, on_host("dpu")), (4 + 1) * one, 1e-3);
   EXPECT_NEAR(sent(scenario, on_host("zero1")), 2 * one, 1e-3);
 }
@@ -148,13 +159,14 @@ TEST(AccoFamily, GainsNoMoreThanItsLawsAllow) {
     const int m = scenario.training.gradient_accumulation_steps / 2;
     std::vector<ScheduleSpec>& specs = scenario.schedules;
     specs = {sample_schedule("zero1")};
-    for (const ScheduleSpec& spec : {in_buckets(acco(m)), with_local_estimate(acco(m)),
-                                     with_local_estimate(acco(m, LateCommunication::kAccumulate)),
-                                     in_buckets(with_local_estimate(acco(m))), of_stage_2(acco(m)), on_host("dpu")}) {
+    for (const ScheduleSpec& spec :
+         {in_buckets(acco(m)), with_local_estimate(acco(m)),
+          with_local_estimate(acco(m, LateCommunication::kAccumulate)), in_buckets(with_local_estimate(acco(m))),
+          of_stage_2(acco(m)), on_host("dpu"), of_stage_3(acco(m))}) {
       specs.push_back(spec);
       specs.back().label = std::to_string(specs.size());
     }
-    const std::vector<RunResult> over_zero1 = compare(scenario, {1, 2, 3, 4, 5, 6}, NetworkKind::kReference);
+    const std::vector<RunResult> over_zero1 = compare(scenario, {1, 2, 3, 4, 5, 6, 7}, NetworkKind::kReference);
     for (std::size_t i = 0; i < over_zero1.size(); ++i)
       EXPECT_LE(*over_zero1[i].speedup_same_batch, most_same_batch(specs[i + 1]) * (1 + 1e-9))
           << "form " << i << " seed " << seed;
@@ -184,7 +196,7 @@ TEST(AccoFamily, DoesAsManyMicroBatchesAsAreAskedFor) {
               ranks = static_cast<int>(gpu_count(scenario.cluster));
     for (const ScheduleSpec& spec :
          {pipesgd(1), pipesgd(3), sample_schedule("sapipe"), in_buckets(acco(steps / 2)), of_stage_2(acco(steps / 2)),
-          with_local_estimate(acco(steps / 2)), on_host("dpu"), on_host("zero3")})
+          of_stage_3(acco(steps / 2)), with_local_estimate(acco(steps / 2)), on_host("dpu"), on_host("zero3")})
       EXPECT_EQ(run_schedule(scenario, spec, NetworkKind::kReference).micro_batches_per_update, 1.0 * steps * ranks)
           << spec.label << " seed " << seed;
     const ScheduleSpec grows = with_local_estimate(acco(steps / 2, LateCommunication::kAccumulate));
