@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 JsonValue schedule_of(const GpuStepSample& step) {
   const ScheduleTraits& traits = step.algorithm.empty() ? plain_sharded_schedule() : traits_of(step.algorithm);
   JsonValue schedule = own_schedule(traits);
-  if (traits.delayed) schedule.set("late_communication", "wait");
+  if (traits.takes("late_communication")) schedule.set("late_communication", "wait");
   return schedule;
 }
 

@@ -206,6 +206,10 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   moment.add_lasting(MemoryUse::kGradientShard, there);  // in blocks of the stream that reduces
   moment.hold_idle(z.shard * stored - there);
   if (!spec.offload_optimizer) moment.add_lasting(MemoryUse::kOptimizerStates, z.shard * (2 * z.state));
+  if (!traits_of(spec).delayed) return;
+  // The master is what is gathered; the estimate has a shard of its own, and m and v are cloned.
+  moment.add_lasting(MemoryUse::kEstimate, z.shard * stored);
+  if (spec.rollback_estimate) moment.add(MemoryUse::kStateClones, z.shard * (2 * z.state));
 }
 
 /// Of its elements, those that are on their way at once: of fragments so many as are sent before one is applied.
@@ -281,6 +285,7 @@ MemoryFormula formula_of(const ScheduleSpec& spec) {
             .sharded = sharding == Sharding::kParameters  ? 4.0
                        : sharding == Sharding::kGradients ? 2.0
                                                           : 0.0};
+  if (spec.zero_stage == 3) return {.whole = 0, .sharded = formula.whole + formula.sharded};
   if (spec.zero_stage == 2) return {.whole = formula.whole - 2, .sharded = formula.sharded + 2};
   if (traits_of(spec).delayed) formula.whole += 2 * (spec.delay - 1);
   if (spec.offload_outer) formula.whole = plain_schedule().formula.whole;

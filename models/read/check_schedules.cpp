@@ -85,7 +85,7 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
     return collectives_of(inside, steps, model);
   }
   const ScheduleTraits& traits = traits_of(spec);
-  if (traits.sharding == Sharding::kParameters) return unit_collectives(spec, steps, model);
+  if (sharding_of(spec) == Sharding::kParameters) return unit_collectives(spec, steps, model);
   if (!traits.takes("bucket_cap_mb")) return 0;
   const Bytes gradients = static_cast<double>(parameter_count(model)) * bytes_of(spec.gradient_dtype);
   // A tensor is never cut, and a block has at most 18: seven matrices, their biases and two norms of two vectors.

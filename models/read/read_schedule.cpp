@@ -102,6 +102,12 @@ void count(Of of, const char* key) {
   of.spec.*kMember = of.reader.integer(key, kLeast, kMost, usual(of, kUsual));
 }
 
+/// A delayed update whose optimizer is on the host copies to it under the backward pass.
+void read_overlap(Of of, const char* key) {
+  const bool host = of.traits.delayed && of.spec.offload_optimizer;
+  of.spec.overlap = of.reader.choice(key, host ? Overlap::kBackward : defaults_of(of).overlap);
+}
+
 void read_buckets(Of of, const char* key) {
   const bool sized = of.reader.has("bucket_cap_mb") || of.reader.has("first_bucket_mb");
   const CommunicationDefaults defaults = defaults_of(of, of.spec.overlap);
@@ -326,6 +332,7 @@ void read_zero_stage(Of of, const char* key) {
   if (of.spec.zero_stage == 1) return;
   of.spec.sync = Sync::kEveryMicroBatch;
   of.spec.late_communication = LateCommunication::kWait;
+  of.spec.reduce_dtype = of.spec.gradient_dtype;
 }
 
 /// Buckets that are reduced as they fill need a round whose last micro-batch is known.
@@ -377,9 +384,7 @@ constexpr Key kKeys[] = {
      .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
     {.name = "zero_stage",
      .read = read_zero_stage,
-     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}},
-     .wrong = {{[](Of of) { return of.spec.zero_stage == 3; },
-                "is 3, and gathers of units beside a round's reductions are not modelled; write 2, or 1"}}},
+     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}}},
     {.name = "estimate",
      .read = into<&Spec::estimate>,
      .meaningless = {{is_own_step, "accocal gathers its estimates; leave it out"}},
@@ -387,7 +392,7 @@ constexpr Key kKeys[] = {
                 "is \"local\", and steps along a rank's own gradients, of which its zero_stage keeps a shard; write "
                 "\"zero_stage\": 1, or \"gathered\""}}},
     {.name = "overlap",
-     .read = into<&Spec::overlap, &Usual::overlap>,
+     .read = read_overlap,
      .source = &Usual::source,
      .meaningless = {{is_hidden_on_the_gpu, kHidden},
                      {is_reduced_by_micro_batch,

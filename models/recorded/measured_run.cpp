@@ -267,7 +267,7 @@ std::vector<Setting> settings_of(const MeasuredRun& run) {
     sets.push_back({"/training/sequence_lengths", json_object({{"histogram", std::move(bars)}})});
   }
   JsonValue spec = own_schedule(traits);
-  if (traits.delayed) {
+  if (traits.takes("late_communication")) {
     spec.set("poll_every", run.poll_every);
     spec.set("late_communication", run.fixed ? "wait" : "accumulate");
   }

@@ -131,7 +131,6 @@ std::vector<ScheduleTraits> other_schedules() {
        .statistics = Statistics::kStaleGradients,
        .most_same_batch = 2,
        .formula = {.whole = kHalf + kHalf + kHalf, .sharded = kState},
-       .usual_overlap = Overlap::kBackward,  // with the optimizer on the host
        .keys = {"late_communication", "poll_every", "offload_optimizer", "overlap", "buckets", "bucket_cap_mb",
                 "first_bucket_mb"},
        .accocal = AccocalRuns::kOnGpu,
@@ -344,6 +343,8 @@ double most_same_batch(const ScheduleSpec& spec) {
   // A + T_rs + O / N + T_ag over the larger of the GPU's part, which has max(A, T_rs) + T_ag, and the host's, which is
   // at least O / N while a host is no faster than a GPU.
   if (spec.offload_optimizer && traits.delayed) return traits.most_same_batch + 1;
+  // A round takes what its units' messages and its own computation take, and the step beside it.
+  if (spec.zero_stage == 3) return traits.most_same_batch + 0.5;
   // Only one of two rounds communicates, and it may grow: ((m + n) t + T) / (m t + max(n t, T)).
   if (spec.estimate == EstimateOf::kLocal && accumulates_while_waiting(spec)) return traits.most_same_batch + 0.5;
   return traits.most_same_batch;
@@ -405,7 +406,8 @@ bool is_sharded_inside(const ScheduleSpec& spec) {
 Sharding sharding_of(const ScheduleSpec& spec) {
   const ScheduleTraits* const inner = inner_schedule(spec);
   if (spec.offload_optimizer && traits_of(spec).delayed) return Sharding::kGradients;  // nothing waits to be swapped
-  if (inner == nullptr && spec.zero_stage == 2) return Sharding::kGradients;
+  if (inner == nullptr && spec.zero_stage > 1)
+    return spec.zero_stage == 2 ? Sharding::kGradients : Sharding::kParameters;
   return inner != nullptr ? inner->sharding : traits_of(spec).sharding;
 }
 

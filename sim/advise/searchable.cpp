@@ -128,7 +128,8 @@ class UsualKnobs {
     std::vector<Knob> knobs;
     for (const auto& [row, alternatives] : rows_) {
       std::vector<Alternative> all = alternatives;
-      const bool more = row->name == std::string_view(kMicroBatchKnob) && traits_of(form.schedule).delayed;
+      const bool more =
+          row->name == std::string_view(kMicroBatchKnob) && traits_of(form.schedule).takes("late_communication");
       if (more) all.insert(all.end(), smaller_.begin(), smaller_.end());
       knobs.push_back(for_form(*row, std::move(all), form, training_));
     }

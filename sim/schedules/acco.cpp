@@ -9,6 +9,8 @@
 //   second buffer and reduced as they fill, behind the gather that the round waits for;
 // - gradients sharded as ZeRO-2 has them: each micro-batch is reduced into the shard by itself, on the same lane, and
 //   the backward pass of the next waits for that; the round waits for its gather alone;
+// - parameters sharded as well, as ZeRO-3 has them: units are gathered and reduced in the micro-batches, from the shard
+//   of the estimate or of the update, so that beside a round only the step of the shard is left;
 // - an estimate from a rank's own gradients, which steps without m and v, since a rank has these of its shard alone:
 //   nothing is sent for it, so only the rounds of real updates communicate.
 #include "models/spec/device.hpp"
@@ -30,6 +32,7 @@ int least_a_round(const ScheduleInput& input) {
 
 bool is_local(const ScheduleInput& input) { return input.spec.estimate == EstimateOf::kLocal; }
 bool is_in_buckets(const ScheduleInput& input) { return input.spec.overlap == Overlap::kBackward; }
+bool is_in_units(const ScheduleInput& input) { return input.spec.zero_stage == 3; }
 bool is_by_micro_batch(const ScheduleInput& input) { return input.spec.zero_stage == 2; }
 
 /// Micro-batches whose last one's gradients go to the second buffer and are reduced, a bucket at a time.
@@ -85,6 +88,12 @@ struct InFlight {
 /// One round and its swap. After the estimate's the sum of gradients starts anew; after the update's it goes on, to
 /// hold both halves.
 void add_round(ProgramBuilder& program, const RuleInput& input, bool estimate, InFlight& before) {
+  if (is_in_units(input)) {
+    const OpRef stepped = add_shard_round(program, input, before.swap, round_of(estimate));
+    add_unit_micro_batches(program, input, least_a_round(input));
+    before.swap = program.compute(kComputeLane, "wait for the step", OpClass::kCopy, Seconds{0}, {stepped});
+    return;
+  }
   const bool silent = is_local(input) && estimate;  // nothing is sent
   const bool apart = is_in_buckets(input) || is_by_micro_batch(input);
   OpRef communicated{kCommunicationLane, -1};
@@ -108,7 +117,11 @@ void add_round(ProgramBuilder& program, const RuleInput& input, bool estimate, I
 
 /// What the first round goes on from.
 InFlight first_round(ProgramBuilder& program, const RuleInput& input) {
-  if (!is_local(input) && is_by_micro_batch(input)) {
+  if (is_in_units(input)) {
+    add_unit_micro_batches(program, input, 1);
+    return {program.last(kComputeLane)};
+  }
+  if (is_by_micro_batch(input)) {
     InFlight before;
     add_by_micro_batch(program, input, 1, before.reduced);
     before.swap = add_parameter_swap(program, input, {kCommunicationLane, -1}, true);

@@ -52,6 +52,18 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
   return end;
 }
 
+OpRef add_shard_round(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round) {
+  const int lane = program.lane("step");
+  const bool clone = round == Round::kEstimate;
+  program.host(lane, "drained host", drain_time(input), {swap});
+  if (clone) program.compute(lane, "clone optimizer states", OpClass::kCopy, clone_time(input));
+  if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
+    program.compute(lane, "copy and scale gradients", OpClass::kCopy, scaling);
+  OpRef end = program.compute(lane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
+  if (clone) end = program.compute(lane, "restore optimizer states", OpClass::kCopy, clone_time(input));
+  return end;
+}
+
 void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, int least, OpRef communicated) {
   Often often{least};
   if (input.spec.late_communication == LateCommunication::kAccumulate) {

@@ -16,6 +16,12 @@ enum class Round : std::uint8_t { kUpdate, kEstimate, kPredict };
 /// Without `reduces` the sums are on the lane already.
 OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round, bool reduces = true);
 
+/// The same of a shard whose gradients are reduced and whose parameters are gathered in the micro-batches themselves, a
+/// unit at a time (ZeRO-3): scales and steps alone, on a lane of its own. All ranks have made as many micro-batches.
+OpRef add_shard_round(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round);
+/// Such micro-batches (zero3.cpp).
+void add_unit_micro_batches(ProgramBuilder& program, const RuleInput& input, int count);
+
 /// At least `least` micro-batches; where late communication makes ranks accumulate, in whole groups of `poll_every`
 /// until `communicated` has ended.
 void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, int least, OpRef communicated);

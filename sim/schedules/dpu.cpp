@@ -26,8 +26,10 @@ void add_offloaded_updates(ProgramBuilder& program, const RuleInput& input) {
   for (int update = 0; update < input.updates; ++update) {
     Reductions reductions(input);
     write_reduced(program, input, reductions);
-    const OpRef given = write_finish(program, input.body, {kComputeLane, -1});
-    if (update > 0) add_parameters(program, input, back);
+    const OpRef given = write_finish(program, input.body, program.last(kComputeLane));
+    if (update > 0)
+      add_parameters(program, input,
+                     program.compute(kComputeLane, "wait for the host", OpClass::kCopy, Seconds{0}, {given, back}));
     back = add_host_step(program, input, {given, back});
     end_update(program, input);
   }

@@ -13,7 +13,7 @@ namespace accosim {
 void add_zero2_update(ProgramBuilder& program, const RuleInput& input) {
   Reductions reductions(input);
   write_reduced(program, input, reductions);
-  const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
+  const OpRef ready = write_finish(program, input.body, program.last(kComputeLane));
   const OpRef stepped = add_shard_step(program, input, ready);
   add_parameters(program, input, stepped);
 }

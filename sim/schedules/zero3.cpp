@@ -18,6 +18,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/write.hpp"
+#include "sim/schedules/delayed.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -200,11 +201,18 @@ Hooks Units::hooks(const MicroBatches& some) {
 void add_zero3_update(ProgramBuilder& program, const RuleInput& input) {
   Units units(program, input);
   for (const MicroBatches& some : micro_batches_of(input)) write(program, input.body, {some.count}, units.hooks(some));
-  const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
+  const OpRef ready = write_finish(program, input.body, program.last(kComputeLane));
   if (input.spec.offload_optimizer)
     add_shard_step(program, input, ready);
   else
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, shard_step_time(input), {ready});
+}
+
+void add_unit_micro_batches(ProgramBuilder& program, const RuleInput& input, int count) {
+  Units units(program, input);
+  Often one{1};
+  one.written = true;  // a loop is on all lanes, and would wait for a step that is beside it
+  for (int i = 0; i < count; ++i) write(program, input.body, one, units.hooks({}));
 }
 
 Seconds zero3_forward_time(const RuleInput& input) {

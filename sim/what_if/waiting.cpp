@@ -133,7 +133,7 @@ std::optional<Warning> ranks_wait(const WhatIf& what_if, std::size_t schedule, c
   const Crew &waiting = crews[static_cast<std::size_t>(most - idle.begin())],
              &holding = crews[static_cast<std::size_t>(least - idle.begin())];
   std::string advice = better_micro_batch(what_if, schedule, play, waiting, holding);
-  if (!traits_of(scenario.schedules[schedule]).delayed)
+  if (!traits_of(scenario.schedules[schedule]).takes("late_communication"))
     advice +=
         fmt::format("{}choose a schedule whose ranks accumulate while they wait (acco)", advice.empty() ? "" : ", or ");
   return Warning{

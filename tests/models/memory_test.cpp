@@ -36,6 +36,35 @@ TEST(MemoryFormula, GivesEveryRowOfTable1) {
   EXPECT_DOUBLE_EQ(gigabytes("acco"), 46.40625);
 }
 
+TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
+  const auto bytes = [](const ScheduleSpec& spec) { return memory_formula(spec, 1, 4).value; };
+  const auto spec_named = [](const char* name) {
+    ScheduleSpec spec;
+    spec.name = name;
+    return spec;
+  };
+  ScheduleSpec spec = spec_named("pipesgd");
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 12);
+  spec.delay = 3;
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 3 * 2 + 12);
+  EXPECT_DOUBLE_EQ(bytes(spec_named("sapipe")), 2 + 2 + 2 + 2 + 12);  // sums beside own gradients, predictions
+  spec = spec_named("acco");
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 12 / 4.0);
+  spec.zero_stage = 2;
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + (2 + 12) / 4.0);
+  spec.zero_stage = 3;
+  EXPECT_DOUBLE_EQ(bytes(spec), (2 + 2 + 2 + 12) / 4.0);
+  for (const auto& [name, expected] : {std::pair("zero1", 4.0), std::pair("zero2", 2 + 2 / 4.0),
+                                       std::pair("zero3", 4 / 4.0), std::pair("dpu", 2 + 2 / 4.0)}) {
+    spec = spec_named(name);
+    spec.offload_optimizer = true;
+    EXPECT_DOUBLE_EQ(bytes(spec), expected) << name;
+  }
+  spec = spec_named("diloco");
+  spec.inner = "acco";
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 * 2 + 12 / 4.0);
+}
+
 TEST(MemoryFormula, ShardingMeansNothingOnOneRank) {
   for (const char* method : {"zero1", "zero2", "zero3"})
     EXPECT_EQ(memory_formula(method, 1e9, 1), memory_formula("ddp", 1e9, 1)) << method;
@@ -363,6 +392,73 @@ TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
     const double left_out = part(m, MemoryUse::kFp32GradientShard) + part(m, MemoryUse::kStateClones);
     EXPECT_DOUBLE_EQ(m.allocated().value - left_out, memory_formula(name, 1000, 4).value) << name;
   }
+}
+
+TEST(ResidentMemory, OfStatesOnTheHostNothingStays) {
+  // 1000 parameters on 4 ranks: 250 each. ZeRO-3's shard is then as wide as the parameters, since the master is away.
+  for (const char* name : {"zero1", "zero2", "zero3", "dpu"}) {
+    ScheduleSpec spec = spec_of(name);
+    if (spec.name == "dpu" || spec.name == "zero2") spec.sync = Sync::kEveryMicroBatch;
+    const MemoryParts with = resident(spec);
+    spec.offload_optimizer = true;
+    const MemoryParts without = resident(spec);
+    EXPECT_GT(part(with, MemoryUse::kOptimizerStates), 0) << name;
+    EXPECT_EQ(part(without, MemoryUse::kOptimizerStates), 0) << name;
+    EXPECT_LT(without.total(), with.total()) << name;
+    if (spec.name == "zero3") {
+      EXPECT_EQ(part(without, MemoryUse::kParameterShard), 250 * 2);
+    }
+    if (spec.name == "dpu") {  // as ZeRO-2: no buffer that is swapped
+      EXPECT_EQ(part(without, MemoryUse::kCommunicationBuffer), 0);
+      EXPECT_EQ(part(without, MemoryUse::kGradientShard), 250 * 2);
+    }
+  }
+}
+
+TEST(ResidentMemory, OfWholeOptimizersWithDelayedGradients) {
+  // 1000 parameters in 2 bytes, states of 12: a buffer for each update that is under way; SAPipe keeps its own
+  // gradients beside their sums and predicts parameters beside those that are stepped.
+  ScheduleSpec spec = spec_of("pipesgd");
+  spec.delay = 3;
+  const MemoryParts pipe = resident(spec);
+  EXPECT_EQ(part(pipe, MemoryUse::kGradients), 2000);
+  EXPECT_EQ(part(pipe, MemoryUse::kCommunicationBuffer), 3 * 2000);
+  EXPECT_EQ(part(pipe, MemoryUse::kOptimizerStates), 12000);
+  const MemoryParts sapipe = resident(spec_of("sapipe"));
+  EXPECT_EQ(part(sapipe, MemoryUse::kCommunicationBuffer), 2000);
+  EXPECT_EQ(part(sapipe, MemoryUse::kPredictedParameters), 2000);
+}
+
+TEST(ResidentMemory, OfAccosForms) {
+  // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones; of stage 2 gradients as
+  // they appear (all of a micro-batch's, when its backward pass ends), and their shard. Inside replicas DiLoCo's outer
+  // states come on top.
+  ScheduleSpec spec = spec_of("acco");
+  const MemoryParts plain = resident(spec);
+  EXPECT_EQ(part(plain, MemoryUse::kStateClones), 250 * 12);
+  spec.overlap = Overlap::kBackward;
+  EXPECT_EQ(part(resident(spec), MemoryUse::kGradientBuckets), 2000);
+  spec.overlap = Overlap::kNone;
+  spec.estimate = EstimateOf::kLocal;
+  EXPECT_EQ(part(resident(spec), MemoryUse::kStateClones), 0);
+  spec.estimate = EstimateOf::kGathered;
+  spec.zero_stage = 2;
+  spec.sync = Sync::kEveryMicroBatch;
+  const MemoryParts sharded = resident(spec);
+  EXPECT_EQ(part(sharded, MemoryUse::kGradientShard), 500);
+  EXPECT_EQ(part(sharded, MemoryUse::kCommunicationBuffer), 2000);
+  spec.zero_stage = 3;
+  const MemoryParts units = resident(spec);
+  EXPECT_EQ(part(units, MemoryUse::kParameterShard), 250 * 4);  // the master
+  EXPECT_EQ(part(units, MemoryUse::kEstimate), 250 * 4);
+  EXPECT_EQ(part(units, MemoryUse::kStateClones), 250 * 8);
+  EXPECT_EQ(part(units, MemoryUse::kCommunicationBuffer), 0);
+  ScheduleSpec inside = spec_of("diloco");
+  inside.inner = "acco";
+  inside.island = Island::kNode;
+  const MemoryParts replica = resident(inside);
+  EXPECT_EQ(part(replica, MemoryUse::kOptimizerStates), part(plain, MemoryUse::kOptimizerStates));
+  EXPECT_EQ(part(replica, MemoryUse::kOuterStates), 8000);
 }
 
 }  // namespace

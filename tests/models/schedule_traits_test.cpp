@@ -50,12 +50,17 @@ JsonValue resolved(const ScheduleTraits& row, JsonValue entry) {
 /// the forward pass have no size of their own.
 std::vector<JsonValue> all_resolved(const ScheduleTraits& row) {
   JsonValue entry = json_object({});
-  if (row.takes("buckets")) entry.set("buckets", "tensors");
+  const bool hides = row.delayed && row.sharding != Sharding::kNothing;  // all of a round, unless told otherwise
+  if (row.takes("buckets") && !hides) entry.set("buckets", "tensors");
   if (row.takes("gather_bucket_mb")) entry.set("gather_bucket_mb", 100);
   if (row.takes("all_reduce")) entry.set("shard_group", "node");
   std::vector<JsonValue> all{resolved(row, entry)};
   if (row.takes("align_param_gather"))
     all.push_back(resolved(row, json_object({{"overlap", "backward"}, {"overlap_param_gather", true}})));
+  if (row.takes("buckets") && hides)
+    all.push_back(resolved(row, row.takes("offload_optimizer")
+                                    ? json_object({{"offload_optimizer", true}, {"buckets", "tensors"}})
+                                    : json_object({{"overlap", "backward"}, {"buckets", "tensors"}})));
   return all;
 }
 
@@ -77,7 +82,7 @@ TEST(ScheduleTraits, EveryRowIsWhole) {
     EXPECT_EQ(row.rounds > 1, row.takes("micro_batches_per_round")) << row.name;
     EXPECT_EQ(row.local, row.takes("inner_updates")) << row.name;
     EXPECT_EQ(row.local, row.statistics == Statistics::kReplicasDrift) << row.name;
-    EXPECT_EQ(row.delayed, row.takes("late_communication")) << row.name;
+    EXPECT_LE(row.takes("late_communication"), row.delayed) << row.name;
   }
   EXPECT_EQ(find_schedule("zero4"), nullptr);
   EXPECT_THROW(traits_of(""), std::logic_error);
@@ -118,13 +123,63 @@ TEST(ScheduleTraits, ARowOfAFrameworkStandsForTheSchedulesOwn) {
 }
 
 TEST(ScheduleTraits, AKeyOfAnotherScheduleIsRefusedWithItsOwners) {
-  JsonValue value = json_object({{"name", "acco"}, {"bucket_cap_mb", 25}});
+  JsonValue value = json_object({{"name", "wp"}, {"bucket_cap_mb", 25}});
   Diagnostics diagnostics;
   read_schedule(value, "/schedules/0", four_steps(), std::nullopt, diagnostics);
   ASSERT_EQ(diagnostics.errors.size(), 1U);
-  EXPECT_NE(diagnostics.errors[0].find("it belongs to ddp, zero1 and zero2, and acco has no such choice"),
-            std::string::npos)
+  EXPECT_NE(
+      diagnostics.errors[0].find("it belongs to ddp, zero1, zero2, dpu, acco and sapipe, and wp has no such choice"),
+      std::string::npos)
       << diagnostics.errors[0];
+}
+
+TEST(ScheduleTraits, AFormThatCannotBeSaysWhatToWrite) {
+  const auto error_of = [](JsonValue entry) {
+    Diagnostics diagnostics;
+    read_schedule(entry, "/schedules/0", four_steps(), std::nullopt, diagnostics);
+    return diagnostics.errors.empty() ? std::string("none") : diagnostics.errors.front();
+  };
+  const auto says = [&](JsonValue entry, const std::string& what) {
+    const std::string error = error_of(std::move(entry));
+    EXPECT_NE(error.find(what), std::string::npos) << what << ": " << error;
+  };
+  says(json_object({{"name", "dpu"}, {"overlap", "backward"}}), "write \"offload_optimizer\": true too");
+  says(json_object({{"name", "dpu"}, {"offload_optimizer", true}, {"late_communication", "wait"}}), "leave it out");
+  says(json_object({{"name", "acco"}, {"bucket_cap_mb", 25}}), "write \"overlap\": \"backward\" too");
+  says(json_object({{"name", "acco"}, {"overlap", "backward"}, {"late_communication", "accumulate"}}),
+       "write \"wait\", or \"overlap\": \"none\"");
+  says(json_object({{"name", "acco"}, {"zero_stage", 4}}), "zero_stage");
+  says(json_object({{"name", "acco"}, {"zero_stage", 3}, {"poll_every", 2}}), "leave it out");
+  says(json_object({{"name", "acco"}, {"zero_stage", 2}, {"overlap", "backward"}}), "leave it out");
+  says(json_object({{"name", "acco"}, {"zero_stage", 2}, {"late_communication", "accumulate"}}), "leave it out");
+  says(json_object({{"name", "acco"}, {"zero_stage", 2}, {"estimate", "local"}}), "write \"zero_stage\": 1");
+  says(json_object({{"name", "acco"}, {"estimate", "local"}, {"rollback_estimate", true}}), "leave it out");
+  says(json_object({{"name", "pipesgd"}, {"delay", 0}}), "delay");
+  says(json_object({{"name", "diloco"}, {"replica", "node"}, {"inner", "acco"}, {"poll_every", 2}}), "poll_every");
+  EXPECT_EQ(error_of(json_object({{"name", "diloco"}, {"replica", "node"}, {"inner", "acco"}})), "none");
+}
+
+TEST(ScheduleTraits, AFormSettlesWhatFollowsFromIt) {
+  const auto spec_of = [](JsonValue entry) {
+    Diagnostics diagnostics;
+    ScheduleSpec spec = read_schedule(entry, "/schedules/0", four_steps(), std::nullopt, diagnostics);
+    EXPECT_TRUE(diagnostics.errors.empty()) << diagnostics.errors.front();
+    return spec;
+  };
+  const ScheduleSpec host = spec_of(json_object({{"name", "dpu"}, {"offload_optimizer", true}}));
+  EXPECT_EQ(host.overlap, Overlap::kBackward);
+  EXPECT_EQ(sharding_of(host), Sharding::kGradients);
+  EXPECT_TRUE(meets_every_micro_batch(host));
+  EXPECT_FALSE(accumulates_while_waiting(host));
+  const ScheduleSpec buckets = spec_of(json_object({{"name", "acco"}, {"overlap", "backward"}}));
+  EXPECT_EQ(buckets.late_communication, LateCommunication::kWait);
+  EXPECT_EQ(sharding_of(spec_of(json_object({{"name", "acco"}, {"zero_stage", 2}}))), Sharding::kGradients);
+  EXPECT_FALSE(accumulates_while_waiting(spec_of(json_object({{"name", "pipesgd"}}))));
+  EXPECT_EQ(spec_of(json_object({{"name", "sapipe"}})).buckets, Buckets::kTensors);
+  const ScheduleSpec inside = spec_of(json_object({{"name", "diloco"}, {"replica", "node"}, {"inner", "acco"}}));
+  EXPECT_EQ(inside.late_communication, LateCommunication::kWait);
+  EXPECT_EQ(inside.micro_batches_per_round, 2);
+  EXPECT_EQ(rounds_of(inside), 2);
 }
 
 TEST(ScheduleTraits, AMarkIsAnUpdateUnlessRanksMakeSomeByThemselves) {

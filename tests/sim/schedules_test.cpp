@@ -116,6 +116,9 @@ void add_of_accos_family(std::vector<ScheduleSpec>& specs, ScheduleSpec acco) {
   acco.zero_stage = 2;
   acco.sync = Sync::kEveryMicroBatch;
   specs.push_back(acco);
+  acco.label = "acco, zero_stage 3";
+  acco.zero_stage = 3;
+  specs.push_back(acco);
 }
 
 /// Every variant of every schedule.

@@ -521,8 +521,18 @@ Seconds settled(const ScheduleInput& input, RoundForm round) {
   return time;
 }
 
+/// Units gathered and reduced in each micro-batch, as zero3 does it, or the step of the shard beside them.
+Seconds unit_round(const ScheduleInput& input, bool estimate) {
+  const Seconds micro_batch = sharded_micro_batch_time(input, units_of(input), true, true, true, false);
+  const Seconds step = sharded_update_time(input, round_of(estimate)) - reduce_scatter_time(input) -
+                       time_of(input, kCounts) -
+                       time_of(input, {CollectiveKind::kAllGather, input.costs.parameter_bytes(input.kind)});
+  return std::max(least_a_round(input) * micro_batch, step);
+}
+
 Accumulated acco_update(const ScheduleInput& input) {
   const double micro_batches = 2.0 * least_a_round(input);
+  if (input.spec.zero_stage == 3) return {micro_batches, unit_round(input, true) + unit_round(input, false)};
   if (input.spec.zero_stage == 2) return {micro_batches, settled(input, micro_batched_round)};
   if (input.spec.overlap == Overlap::kBackward && traits_of(input.spec).delayed)
     return {micro_batches, settled(input, bucketed_round)};
