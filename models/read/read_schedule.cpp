@@ -512,6 +512,7 @@ constexpr Key kKeys[] = {
      .check = wrong_outer_every},
     {.name = "fragment_layers", .read = count<&Spec::fragment_layers, 1, kMaxInteger>},
     {.name = "delay", .read = read_delay},
+    {.name = "synchronous_updates", .read = count<&Spec::synchronous_updates, 0, kMaxInteger>},
     {.name = "mixing", .read = read_mixing},
     {.name = "replica",
      .read = read_replica,

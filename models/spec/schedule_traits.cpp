@@ -54,7 +54,7 @@ constexpr OtherName kOtherNames[] = {
     {"pipedsgd", R"(Pipe-SGD is "pipesgd"; )"},
     {"zerooffload", R"(ZeRO-Offload is "zero2" with "offload_optimizer": true, or with its delayed update "dpu"; )"},
     {"localadam", R"(local updates, with AdamW here, are "local_sgd"; )"},
-    {"postlocalsgd", R"(PyTorch's post-local SGD is "local_sgd", once it is past its warm-up; )"},
+    {"postlocalsgd", R"(post-local SGD is "local_sgd" with "synchronous_updates"; )"},
 };
 
 constexpr double kState = 12;  // fp32 master, m and v
@@ -166,7 +166,8 @@ std::vector<ScheduleTraits> other_schedules() {
        .delayed = true,
        .statistics = Statistics::kStaleGradients,
        .formula = {.whole = kHalf + kHalf + kHalf + kState},
-       .keys = {"delay"}},
+       .keys = {"delay"},
+       .trains_as = "pipesgd"},
       {.name = "sapipe",
        .title = "SAPipe",
        .delayed = true,
@@ -201,7 +202,7 @@ std::vector<ScheduleTraits> local_schedules() {
        .usual_inner_updates = 8,
        .exchange_buffers = 1,
        .formula = {.whole = kHalf + kHalf + kState},
-       .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"}},
+       .keys = {"inner_updates", "synchronous_updates", "replica", "inner", "meeting", "outer_dtype"}},
       {.name = "slowmo",
        .title = "SlowMo",
        .statistics = Statistics::kReplicasDrift,

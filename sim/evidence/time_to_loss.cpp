@@ -15,14 +15,21 @@ namespace {
 /// The measured algorithm that a schedule trains as.
 std::string algorithm_of(const ScheduleSpec& spec) {
   const ScheduleTraits& traits = traits_of(spec);
-  const bool keeps = !spec.rollback_estimate && *traits.trains_as_keeping != '\0';
-  return keeps ? traits.trains_as_keeping : traits.trains_as;
+  std::string name = traits.trains_as;
+  if (name.empty()) return name;
+  if (!spec.rollback_estimate && *traits.trains_as_keeping != '\0') name = traits.trains_as_keeping;
+  if (spec.estimate == EstimateOf::kLocal) name += "-local";
+  if (traits.delayed && spec.delay > 1) name += fmt::format("-{}", spec.delay);
+  if (spec.outer_dtype == OuterDtype::kE3m0) name += "-e3m0";
+  return name;
 }
 
 }  // namespace
 
 void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, const Scenario& scenario,
-                      const MeasuredConvergence& convergence, double critical_batch) {
+                      const MeasuredConvergence& measured_sizes, double critical_batch) {
+  const double parameters = static_cast<double>(parameter_count(scenario.model));
+  const MeasuredConvergence& convergence = nearest_size(measured_sizes, parameters);
   const bool own = critical_batch > 0;
   // Of the user's samples, by the tokens that they hold.
   const double sample = convergence.tokens_per_sample / scenario.training.sequence_length;
@@ -63,15 +70,15 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
     }
     std::string outside;
     const auto add = [&](const std::string& what) { outside += (outside.empty() ? "" : "; ") + what; };
-    const double parameters = static_cast<double>(parameter_count(scenario.model));
     if (parameters != convergence.parameters)
       add(fmt::format("a model of {:.3g} parameters, this one has {:.3g}", convergence.parameters, parameters));
     const double least = sample * convergence.least_batch, most = sample * convergence.most_batch;
     if (!own && (result.samples_per_update < least || result.samples_per_update > most))
       add(fmt::format("batches of {:.3g} to {:.3g} samples of this length, these are {:.3g}", least, most,
                       result.samples_per_update));
-    if (traits_of(spec).local && convergence.inner_updates > 0 && spec.inner_updates != convergence.inner_updates)
-      add(fmt::format("{} inner updates, here {}", convergence.inner_updates, spec.inner_updates));
+    const int inner = measured->inner_updates > 0 ? measured->inner_updates : convergence.inner_updates;
+    if (traits_of(spec).local && inner > 0 && spec.inner_updates != inner)
+      add(fmt::format("{} inner updates, here {}", inner, spec.inner_updates));
     if (traits_of(spec).local && island_of(spec) != Island::kGpu)
       add(fmt::format("replicas of one GPU, here of a {}", name_of(island_of(spec))));
     const bool base_inside = own || (base.samples_per_update >= least && base.samples_per_update <= most);

@@ -18,6 +18,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/result/pause_results.hpp"
+#include "sim/result/phases.hpp"
 #include "sim/result/statistics.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -261,6 +262,12 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
 
 std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, double samples,
                                       const Evaluations& evaluations) {
+  if (const std::optional<Phases> phases = phases_of(asked, asked_spec)) {
+    const auto first = time_per_sample(asked, phases->first, samples, evaluations),
+               later = time_per_sample(asked, phases->later, samples, evaluations);
+    if (!first || !later) return std::nullopt;
+    return phases->share * *first + (1 - phases->share) * *later;
+  }
   // What is sent in every micro-batch is played piece by piece: at no more of them than were asked for.
   const int most_times = meets_every_micro_batch(asked_spec) ? 1 : kMostReplayed;
   const Division own = evaluations.divided(asked, asked_spec, std::min(samples, most_times * samples_asked(asked)));
@@ -288,12 +295,46 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   return (more + (more - few) / (kMore - kFew) * (common - kMore)) / samples_asked(scenario);
 }
 
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+namespace {
+
+RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const Division own = evaluations.divided(scenario, spec);
   const auto play = evaluations.play(own.scenario, own.spec);
   RunResult result = result_of(scenario, spec, *play);
   result.costs = play->costs;
   return result;
+}
+
+/// What figures of the two phases come to in the mean of all updates. Ranks, memory and what is drawn are those of the
+/// later phase, which holds all that the first does.
+RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
+  const auto mean = [&](auto RunResult::*figure) {
+    later.*figure = share * (first.*figure) + (1 - share) * (later.*figure);
+  };
+  const double tokens = later.tokens_per_second * later.update_time.value;
+  for (Seconds RunResult::*time : {&RunResult::update_time, &RunResult::update_time_low, &RunResult::update_time_high,
+                                   &RunResult::exposed_communication, &RunResult::total_time})
+    mean(time);
+  for (double RunResult::*figure : {&RunResult::gpu_hours, &RunResult::mfu, &RunResult::hfu,
+                                    &RunResult::gpu_idle_fraction})
+    mean(figure);
+  mean(&RunResult::bytes_sent_per_rank_per_update);
+  if (later.cost) later.cost = share * *first.cost + (1 - share) * *later.cost;
+  const double rate = tokens / later.update_time.value / later.tokens_per_second;
+  later.tokens_per_second *= rate;
+  later.tokens_padded_per_second *= rate;
+  later.tokens_per_second_per_gpu *= rate;
+  later.model_flops_per_gpu *= rate;
+  return later;
+}
+
+}  // namespace
+
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const std::optional<Phases> phases = phases_of(scenario, spec);
+  if (!phases) return run_phase(scenario, spec, evaluations);
+  return mean_of_phases(run_phase(scenario, phases->first, evaluations), run_phase(scenario, phases->later, evaluations),
+                        phases->share);
 }
 
 namespace {

@@ -69,7 +69,10 @@ TEST(ScheduleTraits, EveryRowIsWhole) {
   for (const ScheduleTraits& row : schedules()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
     EXPECT_TRUE(titles.insert(row.title).second) << row.name;
-    EXPECT_EQ(row.accocal != AccocalRuns::kNowhere, row.trains_as == std::string(row.name)) << row.name;
+    // Of some it trains there is no run to be read yet.
+    if (row.accocal != AccocalRuns::kNowhere) {
+      EXPECT_EQ(row.trains_as, std::string(row.name)) << row.name;
+    }
     EXPECT_LE(row.rounds, 2) << row.name << ": texts speak of halves";
     EXPECT_EQ(&traits_of(row.name), &row);
     // On one rank all is there once: 2 + 2 + 12 bytes, and buffers.

@@ -168,6 +168,31 @@ TEST(LocalSchedules, InReplicasOfSeveralGpusTheyTakeTheirClosedForms) {
   EXPECT_EQ(seen.size(), 12u) << "with DDP and ZeRO-3 inside, and two released codes with DDP";
 }
 
+TEST(LocalSchedules, FirstUpdatesMayBeSynchronous) {
+  // 1e9 tokens in updates of 8 ranks x 4 micro-batches x 4 sequences of 512 tokens are 15259 updates, of which a quarter
+  // are DDP's.
+  const Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec spec = local("local_sgd", 8);
+  const RunResult later = run_schedule(scenario, spec, kReference);
+  ScheduleSpec ddp = sample_schedule("ddp");
+  ddp.overlap = Overlap::kBackward;  // PyTorch's defaults
+  ddp.buckets = Buckets::kTensors;
+  ddp.broadcast_buffers = true;
+  const RunResult first = run_schedule(scenario, ddp, kReference);
+  const double updates = 1e9 / (8 * 4 * 4 * 512);
+  spec.synchronous_updates = static_cast<int>(updates / 4);
+  const double share = spec.synchronous_updates / updates;
+  const RunResult both = run_schedule(scenario, spec, kReference);
+  EXPECT_NEAR(both.update_time / (share * first.update_time + (1 - share) * later.update_time), 1, 1e-9);
+  EXPECT_NEAR(both.total_time / (share * first.total_time + (1 - share) * later.total_time), 1, 1e-9);
+  EXPECT_NEAR(both.tokens_per_second * both.update_time.value, 8 * 4 * 4 * 512, 1e-3);
+  EXPECT_NEAR(both.bytes_sent_per_rank_per_update.value,
+              share * first.bytes_sent_per_rank_per_update.value + (1 - share) * later.bytes_sent_per_rank_per_update.value,
+              1e-3);
+  spec.synchronous_updates = 1'000'000;  // more than there are
+  EXPECT_NEAR(run_schedule(scenario, spec, kReference).update_time / first.update_time, 1, 1e-9);
+}
+
 TEST(LocalSchedules, AReplicaMayMakeItsOwnNumberOfUpdates) {
   // Two sites, one twice as slow, which makes half of the updates between two meetings: both compute for as long, and
   // an update, one of the schedule's 8, is what it is for the fast site alone. Its samples are those of 8 and of 4.
