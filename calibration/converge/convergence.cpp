@@ -34,6 +34,7 @@ struct Run {
 
 void play(Run& run, int ranks, const std::shared_ptr<const Corpus>& corpus) {
   const std::int64_t every = std::max<std::int64_t>(1, run.options.updates / kPoints);
+  run.options.observe_every = every;
   const auto body = [&](Transport& transport) {
     const std::unique_ptr<Workload> workload = gpt_workload(run.options.gpt, corpus);
     train(run.options, *workload, transport, [&](const Progress& progress) {
@@ -317,6 +318,7 @@ ConvergenceOptions larger_size(const ConvergenceOptions& options, int seeds, std
   larger.seeds = seeds;
   larger.updates = updates;
   larger.gpt.shape = {.layers = 5, .width = 128, .heads = 4, .context = 32, .vocabulary = 0};
+  larger.gpt.held_out /= 4;  // else looking at the losses takes as long as training
   return larger;
 }
 

@@ -295,7 +295,9 @@ std::string convergence_markdown(const ConvergenceReport& report, const std::str
       "at other seeds and at shorter runs: `accocal converge --updates 400 --seeds 5 --width 48 --context 64` is the "
       "first one, in which ACCO is not shown to be equivalent; `calibration/training.md` says what else was seen. All "
       "seeds share one text, so the intervals are of seeds alone. A small model, a short run and one learning rate, "
-      "tuned for DDP alone. The ratios are of runs whose learning rate falls to 0 at the same number of updates. "
+      "tuned for DDP alone; what the others take besides is their authors', or was chosen on other seeds "
+      "(`calibration/training.md`). The ratios are of runs whose learning rate falls to 0 at the same number of "
+      "updates. "
       "Beyond these numbers of updates, batches and parameters they are an extrapolation.\n";
   return text;
 }

@@ -49,7 +49,7 @@ class LocalUpdates {
   void end() {
     const auto tally = rank_.tally(rank_.gradient);
     rank_.gradient.set_zero();
-    if (seen_)
+    if (rank_.observes_this())
       rank_.run([&] {
         seen_->copy_from(rank_.parameters);
         average(rank_, *seen_);

@@ -182,9 +182,10 @@ class Rank {
     summary_.loss_sums.push_back(made.loss);
     summary_.loss_counts.push_back(made.count);
     last_end_ = now;
+    const bool look = observes_this();
     samples_ += samples;
     ++update_;
-    if (seen != nullptr) show(*seen);
+    if (seen != nullptr && look) show(*seen);
   }
   void end_update(const Tally& made) { end_update(made, &parameters); }
   /// A buffer of zeros like `parameters`.
@@ -254,6 +255,10 @@ class Rank {
   void set_last_total(std::int64_t total) { last_total_ = total; }
   /// Is there an observer, on any rank?
   bool observed() const { return static_cast<bool>(observer_); }
+  /// And does it look at the update that is being made?
+  bool observes_this() const {
+    return observed() && ((update_ + 1) % options.observe_every == 0 || last_update());
+  }
 
   /// What this rank's own run was. Spans are relative to the common start.
   TrainingResult result() {
