@@ -308,23 +308,22 @@ RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Ev
 /// What figures of the two phases come to in the mean of all updates. Ranks, memory and what is drawn are those of the
 /// later phase, which holds all that the first does.
 RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
-  const auto mean = [&](auto RunResult::*figure) {
-    later.*figure = share * (first.*figure) + (1 - share) * (later.*figure);
-  };
+  const auto mean = [share](const auto& a, const auto& b) { return share * a + (1 - share) * b; };
   const double tokens = later.tokens_per_second * later.update_time.value;
-  for (Seconds RunResult::*time : {&RunResult::update_time, &RunResult::update_time_low, &RunResult::update_time_high,
-                                   &RunResult::exposed_communication, &RunResult::total_time})
-    mean(time);
-  for (double RunResult::*figure : {&RunResult::gpu_hours, &RunResult::mfu, &RunResult::hfu,
-                                    &RunResult::gpu_idle_fraction})
-    mean(figure);
-  mean(&RunResult::bytes_sent_per_rank_per_update);
-  if (later.cost) later.cost = share * *first.cost + (1 - share) * *later.cost;
+  for (Seconds Metrics::*time : {&Metrics::update_time, &Metrics::update_time_low, &Metrics::update_time_high,
+                                 &Metrics::exposed_communication, &Metrics::total_time})
+    later.*time = mean(first.*time, later.*time);
+  for (double Metrics::*figure :
+       {&Metrics::gpu_hours, &Metrics::mfu, &Metrics::hfu, &Metrics::gpu_idle_fraction})
+    later.*figure = mean(first.*figure, later.*figure);
+  later.bytes_sent_per_rank_per_update =
+      mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
+  if (later.cost) later.cost = mean(*first.cost, *later.cost);
   const double rate = tokens / later.update_time.value / later.tokens_per_second;
   later.tokens_per_second *= rate;
   later.tokens_padded_per_second *= rate;
   later.tokens_per_second_per_gpu *= rate;
-  later.model_flops_per_gpu *= rate;
+  later.model_flops_per_gpu = rate * later.model_flops_per_gpu;
   return later;
 }
 

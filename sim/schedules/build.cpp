@@ -10,6 +10,20 @@
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
+
+// Each in the file of its name, and asked for here alone.
+void add_zero2_update(ProgramBuilder&, const RuleInput&);
+void add_diloco_update(ProgramBuilder&, const RuleInput&);
+void add_local_sgd_update(ProgramBuilder&, const RuleInput&);
+void add_slowmo_update(ProgramBuilder&, const RuleInput&);
+void add_overlap_local_sgd_update(ProgramBuilder&, const RuleInput&);
+void add_co2_update(ProgramBuilder&, const RuleInput&);
+void add_eager_diloco_update(ProgramBuilder&, const RuleInput&);
+void add_dpu_updates(ProgramBuilder&, const RuleInput&);
+void add_streaming_diloco_updates(ProgramBuilder&, const RuleInput&);
+void add_pipesgd_updates(ProgramBuilder&, const RuleInput&);
+void add_sapipe_updates(ProgramBuilder&, const RuleInput&);
+
 namespace {
 
 /// What a row of models/spec/schedule_traits.cpp is here: the rule of its file.

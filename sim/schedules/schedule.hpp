@@ -30,23 +30,12 @@ struct RuleInput : ScheduleInput {
 
 using Rule = void (*)(ProgramBuilder& program, const RuleInput& input);
 
-/// One update, without its mark.
+/// Rules that others call, too; the rest is declared where rules are named (build.cpp). One update, without its mark.
 void add_ddp_update(ProgramBuilder& program, const RuleInput& input);
 void add_zero1_update(ProgramBuilder& program, const RuleInput& input);
-void add_zero2_update(ProgramBuilder& program, const RuleInput& input);
 void add_zero3_update(ProgramBuilder& program, const RuleInput& input);
-void add_diloco_update(ProgramBuilder& program, const RuleInput& input);
-void add_local_sgd_update(ProgramBuilder& program, const RuleInput& input);
-void add_slowmo_update(ProgramBuilder& program, const RuleInput& input);
-void add_overlap_local_sgd_update(ProgramBuilder& program, const RuleInput& input);
-void add_co2_update(ProgramBuilder& program, const RuleInput& input);
-void add_eager_diloco_update(ProgramBuilder& program, const RuleInput& input);
 /// All updates with their marks: each goes on from the swap of the one before.
-void add_dpu_updates(ProgramBuilder& program, const RuleInput& input);
 void add_acco_updates(ProgramBuilder& program, const RuleInput& input);
-void add_streaming_diloco_updates(ProgramBuilder& program, const RuleInput& input);
-void add_pipesgd_updates(ProgramBuilder& program, const RuleInput& input);
-void add_sapipe_updates(ProgramBuilder& program, const RuleInput& input);
 /// One update of it inside a replica, which goes on from the one before.
 void add_acco_update(ProgramBuilder& program, const RuleInput& input);
 

@@ -53,6 +53,29 @@ TEST(LocalSchedules, SendAllThatTheyHaveOnceARound) {
   }
 }
 
+TEST(LocalSchedules, OnAnyClusterARoundHasItsUpdatesAndItsBytes) {
+  // N ranks, H updates of A micro-batches: 2 (N-1)/N 2 P bytes a rank are sent in a round, whatever travels when.
+  for (int seed = 0; seed < 30; ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_homogeneous(random);
+    const double N = scenario.cluster.nodes[0].count * scenario.cluster.nodes[0].gpus;
+    const double round = 2 * (N - 1) / N * 2 * parameters_of(scenario);
+    for (const ScheduleTraits& row : schedules()) {
+      if (!row.local) continue;
+      ScheduleSpec spec = local(row.name, random.integer(1, 6));
+      spec.fragment_layers = random.integer(1, 3);
+      spec.delay = random.integer(0, spec.inner_updates - 1);
+      const RunResult result = run_schedule(scenario, spec, kReference);
+      EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value * spec.inner_updates / round, 1, 1e-9)
+          << row.name << " seed " << seed;
+      EXPECT_NEAR(result.samples_per_update / (N * scenario.training.gradient_accumulation_steps *
+                                               scenario.training.micro_batch_size),
+                  1, 1e-9)
+          << row.name << " seed " << seed;
+    }
+  }
+}
+
 TEST(LocalSchedules, HoldTheirOuterStatesAndWhatIsOnItsWay) {
   // Bytes a parameter, parameters of 2: two fp32 tensors of the outer optimizer, and buffers of 2 bytes: one; two in
   // CO2, so that all four copies are there that its reviewers count; in eager DiLoCo what was sent now and before, and
