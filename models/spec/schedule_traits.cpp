@@ -413,9 +413,10 @@ Sharding sharding_of(const ScheduleSpec& spec) {
 }
 
 bool is_serial_sharded(const ScheduleSpec& spec) {
-  return spec.name == plain_sharded_schedule().name && !is_hybrid(spec) && spec.overlap == Overlap::kNone &&
-         spec.buckets == Buckets::kWhole && spec.reduction == Reduction::kReduceScatter &&
-         spec.parameter_sync == ParameterSync::kAllGather && spec.gather_cap == Bytes{0};
+  return spec.name == plain_sharded_schedule().name && !spec.offload_optimizer && !is_hybrid(spec) &&
+         spec.overlap == Overlap::kNone && spec.buckets == Buckets::kWhole &&
+         spec.reduction == Reduction::kReduceScatter && spec.parameter_sync == ParameterSync::kAllGather &&
+         spec.gather_cap == Bytes{0};
 }
 
 std::vector<std::string> schedule_names() {

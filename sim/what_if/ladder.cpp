@@ -64,7 +64,7 @@ std::string step_whole(const Scenario&, ScheduleSpec& now, const ScheduleSpec& t
 }
 
 std::string overlap(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
-  if (!takes(now, "overlap") || !takes(to, "overlap")) return "";
+  if (!takes(now, "overlap") || !takes(to, "overlap") || traits_of(to).delayed) return "";
   ScheduleSpec changed = now;
   changed.overlap = to.overlap;
   changed.buckets = to.buckets;

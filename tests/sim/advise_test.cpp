@@ -419,8 +419,8 @@ TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
   const Searchable all = candidates_for(loaded, {}, {}, false);
   std::vector<std::string> labels;
   for (const Form& form : all.space.forms) labels.push_back(form.label);
-  EXPECT_EQ(labels,
-            (std::vector<std::string>{"ddp", "acco", "diloco", "diloco int8", "zero1", "zero2", "zero3", "dpu", "wp"}))
+  EXPECT_EQ(labels, (std::vector<std::string>{"ddp", "acco", "diloco", "diloco int8", "zero1", "zero2", "zero3", "dpu",
+                                              "wp", "pipesgd", "sapipe"}))
       << "ddp with large buckets is ddp; local SGD is not asked for, and its replicas drift";
   bool large = false;
   for (const Knob& knob : all.space.forms[0].knobs)

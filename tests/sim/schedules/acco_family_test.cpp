@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -187,6 +189,71 @@ TEST(AccoFamily, GainsNoMoreThanItsLawsAllow) {
   EXPECT_GT(most_stage_2, 1.15);
 }
 
+/// When ops of a name ran on the first rank, in their order.
+class Spans {
+ public:
+  Spans(const Scenario& scenario, const ScheduleSpec& spec) {
+    constexpr int kUpdates = 8;
+    const int steps = scenario.training.gradient_accumulation_steps;
+    const EventGraph graph = build(spec, price(scenario, spec), steps, kUpdates);
+    play(graph, NetworkKind::kReference, [&](const Span& span) {
+      if (span.rank == 0) spans_[graph.labels[span.label].name].push_back(span);
+    });
+  }
+  std::size_t count(const std::string& name) { return spans_[name].size(); }
+  double begin(const std::string& name, std::size_t k) { return spans_[name].at(k).begin.value; }
+  double end(const std::string& name, std::size_t k) { return spans_[name].at(k).end.value; }
+
+ private:
+  std::map<std::string, std::vector<Span>> spans_;
+};
+
+TEST(AccoFamily, NothingBeginsBeforeWhatItNeeds) {
+  for (int seed = 0; seed < 20; ++seed) {
+    Random random(5000 + seed);
+    Scenario scenario = random_homogeneous(random);
+    scenario.training.gradient_accumulation_steps = 2;
+    for (const int delay : {1, 3}) {  // as many reductions as are late stand before those of the first update
+      Spans pipe(scenario, pipesgd(delay));
+      for (std::size_t k = 0; k < pipe.count("optimizer"); ++k) {
+        EXPECT_GE(pipe.begin("optimizer", k), pipe.end("all-reduce", k)) << delay << " seed " << seed;
+        if (k + delay < pipe.count("all-reduce")) {
+          EXPECT_GE(pipe.begin("all-reduce", k + delay), pipe.end("copy and clear gradients", k));
+        }
+      }
+    }
+    ScheduleSpec units = sample_schedule("sapipe");
+    units.buckets = Buckets::kUnits;
+    Spans sapipe(scenario, units);
+    const std::size_t buckets = scenario.model.num_hidden_layers + 2;
+    ASSERT_EQ(sapipe.count("optimizer of a bucket"), 8 * buckets);
+    for (std::size_t k = 0; k < 8 * buckets; ++k) {
+      EXPECT_GE(sapipe.begin("all-reduce of a bucket", k), sapipe.end("copy gradients into bucket", k));
+      EXPECT_GE(sapipe.begin("optimizer of a bucket", k), sapipe.end("all-reduce of a bucket", k));
+      const std::size_t before = k / buckets * buckets;  // of all buckets of the updates before
+      if (before > 0) {
+        EXPECT_GE(sapipe.begin("copy gradients into bucket", k), sapipe.end("optimizer of a bucket", before - 1));
+      }
+    }
+    Spans host(scenario, on_host("dpu"));
+    for (std::size_t k = 0; k < host.count("optimizer on the host"); ++k) {
+      EXPECT_GE(host.begin("optimizer on the host", k), host.end("gradients to host", k));
+      EXPECT_GE(host.begin("parameters from host", k), host.end("optimizer on the host", k));
+      if (k < host.count("all-gather")) {
+        EXPECT_GE(host.begin("all-gather", k), host.end("parameters from host", k));
+      }
+    }
+    Spans rounds(scenario, of_stage_2(acco(1)));  // the first backward pass is before the first round
+    for (std::size_t k = 1; k < rounds.count("backward"); ++k)
+      EXPECT_GE(rounds.begin("backward", k), rounds.end("reduce-scatter", k - 1)) << "seed " << seed;
+    ScheduleSpec whole = in_buckets(acco(1));
+    whole.buckets = Buckets::kWhole;
+    Spans inside(scenario, whole);
+    for (std::size_t k = 1; k < inside.count("reduce-scatter of a bucket"); ++k)
+      EXPECT_GE(inside.begin("reduce-scatter of a bucket", k), inside.end("all-gather", k - 1)) << "seed " << seed;
+  }
+}
+
 TEST(AccoFamily, DoesAsManyMicroBatchesAsAreAskedFor) {
   // Only a round that accumulates while it communicates may hold more.
   for (int seed = 0; seed < 20; ++seed) {
@@ -296,6 +363,11 @@ TEST(Host, WhatItDoesIsNotTheGpusWork) {
   const double compute = 4 * (costs.kinds[0].forward + costs.kinds[0].backward).value;
   EXPECT_NEAR(result.gpu_idle_fraction, 1 - compute / result.update_time.value, 1e-6);
   EXPECT_NEAR(result.exposed_communication.value, result.update_time.value - compute, 1e-9);
+}
+
+TEST(Host, AnOffloadedZero1IsNotTheSerialOne) {
+  EXPECT_TRUE(is_serial_sharded(sample_schedule("zero1")));
+  EXPECT_FALSE(is_serial_sharded(on_host("zero1")));
 }
 
 TEST(Host, GroupsWithUnlikeHostsAreUnlikeKinds) {
