@@ -115,8 +115,9 @@ void add_flight(Moment& moment, const MemoryInput& input, const Sizes& z) {
   // Gradients that go out while it still holds parameters.
   if (spec.overlap == Overlap::kBackward) moment.add_lasting(MemoryUse::kGradientBuckets, z.parameters * z.grad);
   if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});
-  const bool clones = schedule_of(spec).lookahead != Lookahead::kNone && spec.estimate == EstimateOf::kGathered;
-  if (clones)
+  const bool ahead = schedule_of(spec).lookahead != Lookahead::kNone, local = spec.estimate == EstimateOf::kLocal;
+  if (ahead && local) moment.add_lasting(MemoryUse::kEstimate, z.parameters * z.param);  // and the update before
+  if (ahead && !local)
     moment.add(MemoryUse::kStateClones, z.shard * ((spec.rollback_estimate ? 2.0 : 0.0) * z.state + Bytes{4}));
 }
 

@@ -430,7 +430,7 @@ TEST(ResidentMemory, OfWholeOptimizersWithDelayedGradients) {
 }
 
 TEST(ResidentMemory, OfAccosForms) {
-  // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones; of stage 2 gradients as
+  // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones and a further buffer; of stage 2 gradients as
   // they appear (all of a micro-batch's, when its backward pass ends), and their shard. Inside replicas DiLoCo's outer
   // states come on top.
   ScheduleSpec spec = spec_of("acco");
@@ -441,6 +441,7 @@ TEST(ResidentMemory, OfAccosForms) {
   spec.overlap = Overlap::kNone;
   spec.estimate = EstimateOf::kLocal;
   EXPECT_EQ(part(resident(spec), MemoryUse::kStateClones), 0);
+  EXPECT_EQ(part(resident(spec), MemoryUse::kEstimate), 2000);  // the parameters of the update before
   spec.estimate = EstimateOf::kGathered;
   spec.zero_stage = 2;
   spec.sync = Sync::kEveryMicroBatch;

@@ -441,8 +441,8 @@ Seconds parameter_swap_time(const ScheduleInput& input, bool clear) {
 }
 
 /// Two rounds and their swaps, of half the batch each: T has the clones in the estimate's round, whose swap clears the
-/// gradients. With a local estimate its round sends nothing: a pass over parameters and gradients, m t, and the whole
-/// swap; the other's swap moves no gradients.
+/// gradients. With a local estimate its round sends nothing: a pass over parameters, those before and gradients, m t,
+/// and the whole swap; the other's swap moves no gradients.
 Accumulated whole_acco_update(const ScheduleInput& input) {
   const int m = least_a_round(input);
   const bool local = input.spec.estimate == EstimateOf::kLocal;
@@ -456,7 +456,7 @@ Accumulated whole_acco_update(const ScheduleInput& input) {
   }
   if (!local) return update;
   const Bytes parameters = input.costs.parameter_bytes(input.kind);
-  update.time += memory_time(parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device);
+  update.time += memory_time(2 * parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device);
   return update;
 }
 
@@ -473,7 +473,7 @@ Seconds bucketed_round(const ScheduleInput& input, bool estimate, Seconds& rho) 
   Seconds G, begin;
   if (silent) {
     const Bytes parameters = input.costs.parameter_bytes(input.kind);
-    begin = memory_time(parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device);
+    begin = memory_time(2 * parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device);
   } else {
     G = std::max(rho, Seconds{0}) + sharded_update_time(input, round_of(estimate)) - reduce_scatter_time(input);
   }
