@@ -207,11 +207,6 @@ std::vector<KnobRow> schedule_rows() {
                  [](Ground) {
                    return of_key("prefetch", {"1", "2"});
                  }),
-      of_one_key(
-          "offload_optimizer", "the optimizer's states on the GPU, or on its host, which then steps",
-          [](Ground ground) {
-            return ground.traits.delayed ? std::vector<Alternative>{} : of_key("offload_optimizer", {"false", "true"});
-          }),
       of_one_key("late_communication", "what a rank does while communication is late: accumulate, or wait",
                  [](Ground) {
                    return of_key("late_communication", {quoted(name_of(LateCommunication::kAccumulate)),

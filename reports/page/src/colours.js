@@ -9,6 +9,7 @@ const kClasses = {
   optimizer: ['#009e73', '#000', 'optimizer'],
   copy: ['#cc79a7', '#000', 'swaps and copies'],
   communication: ['#d55e00', '#fff', 'communication'],
+  offload: ['#f0e442', '#000', 'host and PCIe'],
   wait: ['#f2c3a0', '#000', 'waiting for ranks'],
   host: ['#8c8c8c', '#000', 'launches of the host'],
   pause: ['#7b3f98', '#fff', 'pauses'],
@@ -21,7 +22,7 @@ const inkOf = (cls) => (kClasses[cls] || kClasses.mark)[1];
 
 /// Of memory: [name, fill, parts of the result's memory_parts_bytes].
 const kMemoryGroups = [
-  ['parameters', '#0072b2', ['parameters', 'parameter shard', 'gathered parameters']],
+  ['parameters', '#0072b2', ['parameters', 'parameter shard', 'gathered parameters', 'predicted parameters']],
   ['gradients', '#e69f00',
     ['gradients', 'gradient shard', 'gradient buckets', 'reduction buffers', 'fp32 gradient of the shard']],
   ['optimizer states', '#009e73', ['optimizer states', 'clones of optimizer states', 'outer parameters and momentum', 'estimate of the shard']],
