@@ -18,6 +18,7 @@ std::string listed(const Caveats& caveats, bool worst) {
     case Statistics::kSynchronous: break;
     case Statistics::kStaleGradients: texts.emplace_back("with gradients one update late"); break;
     case Statistics::kReplicasDrift: texts.emplace_back("with replicas that drift apart"); break;
+    case Statistics::kLocalEstimate: texts.emplace_back("with estimates that differ by rank"); break;
   }
   if (caveats.batch_growth > 1)
     texts.push_back(fmt::format("at {}{:.3g} times the batch", worst ? "up to " : "", caveats.batch_growth));

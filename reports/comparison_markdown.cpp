@@ -21,6 +21,7 @@ std::string updates_are(const RunResult& result) {
     case Statistics::kSynchronous: return "synchronous, or corrected";
     case Statistics::kStaleGradients: return "of late gradients";
     case Statistics::kReplicasDrift: return "of replicas that drift";
+    case Statistics::kLocalEstimate: return "half at local estimates";
   }
   return "";
 }
@@ -39,9 +40,7 @@ std::string time_to_loss(const RunResult& result) {
   return fmt::format("{}{:.2f}x", loss->reached ? "" : "below ", loss->speedup);
 }
 
-std::string eligible(const Caveats& caveats) {
-  return caveats.none() ? "yes" : "no: " + in_words(caveats);
-}
+std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "no: " + in_words(caveats); }
 
 }  // namespace
 
@@ -52,11 +51,13 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return results[a].tokens_per_second > results[b].tokens_per_second;
   });
-  const bool loss = std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.to_loss.has_value(); });
+  const bool loss =
+      std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.to_loss.has_value(); });
   out << "# " << scenario.name << "\n\nWritten by `" << command << "`; not to be edited by hand.\n\n"
       << scenario.description << "\n\n"
       << "| schedule | all tokens | an update | same batch | samples an update | states, papers | memory | fits | sent "
-         "| updates |" << (loss ? " samples to the loss | time to it |" : "") << " may win |\n"
+         "| updates |"
+      << (loss ? " samples to the loss | time to it |" : "") << " may win |\n"
       << "|---|--:|--:|--:|--:|--:|--:|---|--:|---|" << (loss ? "--:|--:|" : "") << "---|\n";
   for (const std::size_t i : order) {
     const RunResult& r = results[i];
@@ -83,7 +84,8 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
   if (loss)
     out << " *Samples to the loss*: measured by `accocal converge` on small models, as a multiple of those of "
         << scenario.baseline
-        << ", with the batch's growth, and 90 % intervals; *time to it*: the speedup that remains. Another model's samples "
+        << ", with the batch's growth, and 90 % intervals; *time to it*: the speedup that remains. Another model's "
+           "samples "
            "decide nothing here: they are shown beside the times.";
   out << "\n";
 }

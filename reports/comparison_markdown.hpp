@@ -11,8 +11,8 @@
 
 namespace accosim {
 
-/// `compare --markdown`: a row a schedule, the fastest first; the columns are explained below the table. `command` wrote
-/// the page.
+/// `compare --markdown`: a row a schedule, the fastest first; the columns are explained below the table. `command`
+/// wrote the page.
 void write_comparison_markdown(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                                const Standing& standing, const std::string& command);
 

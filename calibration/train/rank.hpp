@@ -256,9 +256,7 @@ class Rank {
   /// Is there an observer, on any rank?
   bool observed() const { return static_cast<bool>(observer_); }
   /// And does it look at the update that is being made?
-  bool observes_this() const {
-    return observed() && ((update_ + 1) % options.observe_every == 0 || last_update());
-  }
+  bool observes_this() const { return observed() && ((update_ + 1) % options.observe_every == 0 || last_update()); }
 
   /// What this rank's own run was. Spans are relative to the common start.
   TrainingResult result() {

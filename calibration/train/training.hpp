@@ -133,8 +133,9 @@ struct Progress {
   std::int64_t samples = 0;
   std::span<const float> parameters;
 };
-/// Called before the first update and after each that is to be observed (DiLoCo: each outer one), on rank 0. Given on all ranks or on none:
-/// with one, WP gathers its true parameters too, and ranks that make updates alone average theirs. The time that it takes is part of the update that follows.
+/// Called before the first update and after each that is to be observed (DiLoCo: each outer one), on rank 0. Given on
+/// all ranks or on none: with one, WP gathers its true parameters too, and ranks that make updates alone average
+/// theirs. The time that it takes is part of the update that follows.
 using Observer = std::function<void(const Progress&)>;
 
 /// Gives what not every algorithm takes the values that are usual for this one.

@@ -314,10 +314,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
       OwnCounts own{{}, group.inner_updates};
       if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
-      kind->second = prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length),
-                                    {part, stages}, device_of(scenario.training, group, place.gpu), own,
-                                    size_of(costs.layout, {kIsland}, rank),
-                                    size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
+      kind->second =
+          prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length), {part, stages},
+                         device_of(scenario.training, group, place.gpu), own, size_of(costs.layout, {kIsland}, rank),
+                         size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
     }
     costs.kind_of.push_back(kind->second);
   }

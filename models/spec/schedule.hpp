@@ -105,9 +105,9 @@ struct ScheduleSpec {
   bool offload_outer = false;       ///< the same of the outer optimizer, and what replicas exchange leaves from there
   int zero_stage = 1;               ///< what a delayed schedule shards: with 2 its gradients too, with 3 its parameters
   EstimateOf estimate = EstimateOf::kGathered;
-  int inner_updates = 1;            ///< that every replica makes by itself before the replicas meet
-  int synchronous_updates = 0;      ///< of a training, before its replicas make updates by themselves
-  int outer_every = 0;              ///< updates between two outer steps, where there are meetings without one; 0: none
+  int inner_updates = 1;        ///< that every replica makes by itself before the replicas meet
+  int synchronous_updates = 0;  ///< of a training, before its replicas make updates by themselves
+  int outer_every = 0;          ///< updates between two outer steps, where there are meetings without one; 0: none
   MethodForm form = MethodForm::kPaper;
   int fragment_layers = 3;  ///< blocks of a fragment of the parameters; fragments meet one after the other
   int delay = 1;            ///< updates between when something is sent and when it is applied

@@ -259,7 +259,8 @@ std::vector<ScheduleTraits> local_schedules() {
        .sends_changes = true,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
-       .keys = {"inner_updates", "fragment_layers", "delay", "mixing", "by_layer", "replica", "inner", "offload_outer", "outer_dtype"},
+       .keys = {"inner_updates", "fragment_layers", "delay", "mixing", "by_layer", "replica", "inner", "offload_outer",
+                "outer_dtype"},
        .trains_as = "streaming_diloco"},
   };
 }

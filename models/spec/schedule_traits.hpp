@@ -28,9 +28,11 @@ enum class Statistics : std::uint8_t {
   kSynchronous,     ///< they do not, or the schedule itself corrects for it, as ACCO does
   kStaleGradients,  ///< a gradient is one update late when it is applied
   kReplicasDrift,   ///< replicas differ between two meetings
+  kLocalEstimate,   ///< half of a batch is computed at parameters that differ by rank
 };
 template <>
-inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradients", "replicas_drift"};
+inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradients", "replicas_drift",
+                                                     "local_estimate"};
 
 /// Where accocal can run this schedule: nowhere, on CPUs only, or on GPUs too.
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };

@@ -25,8 +25,7 @@ std::optional<Phases> phases_of(const Scenario& scenario, const ScheduleSpec& sp
   phases.first.balance = spec.balance;
   phases.later = spec;
   phases.later.synchronous_updates = 0;
-  const double updates =
-      scenario.training.train_tokens / (samples_asked(scenario) * scenario.training.sequence_length);
+  const double updates = scenario.training.train_tokens / (samples_asked(scenario) * scenario.training.sequence_length);
   phases.share = std::min(1.0, spec.synchronous_updates / updates);
   return phases;
 }

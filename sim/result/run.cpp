@@ -313,8 +313,7 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
   for (Seconds Metrics::*time : {&Metrics::update_time, &Metrics::update_time_low, &Metrics::update_time_high,
                                  &Metrics::exposed_communication, &Metrics::total_time})
     later.*time = mean(first.*time, later.*time);
-  for (double Metrics::*figure :
-       {&Metrics::gpu_hours, &Metrics::mfu, &Metrics::hfu, &Metrics::gpu_idle_fraction})
+  for (double Metrics::*figure : {&Metrics::gpu_hours, &Metrics::mfu, &Metrics::hfu, &Metrics::gpu_idle_fraction})
     later.*figure = mean(first.*figure, later.*figure);
   later.bytes_sent_per_rank_per_update =
       mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
@@ -332,8 +331,8 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const std::optional<Phases> phases = phases_of(scenario, spec);
   if (!phases) return run_phase(scenario, spec, evaluations);
-  return mean_of_phases(run_phase(scenario, phases->first, evaluations), run_phase(scenario, phases->later, evaluations),
-                        phases->share);
+  return mean_of_phases(run_phase(scenario, phases->first, evaluations),
+                        run_phase(scenario, phases->later, evaluations), phases->share);
 }
 
 namespace {

@@ -77,9 +77,8 @@ void add_by_micro_batch(ProgramBuilder& program, const RuleInput& input, int cou
 /// (theta - theta_before) - (1 - beta_1) lr sign(gradient), as accocal has it.
 void add_local_estimate(ProgramBuilder& program, const RuleInput& input) {
   const Bytes parameters = input.costs.parameter_bytes(input.kind);
-  program.compute(
-      kComputeLane, "local estimate", OpClass::kOptimizer,
-      memory_time(2 * parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device));
+  program.compute(kComputeLane, "local estimate", OpClass::kOptimizer,
+                  memory_time(2 * parameters + input.costs.gradient_bytes(input.kind), parameters, input.kind.device));
 }
 
 /// What a round goes on from.

@@ -84,9 +84,9 @@ void add_taken_average(ProgramBuilder& program, const RuleInput& input, OpRef se
 
 void add_average(ProgramBuilder& program, const RuleInput& input) {
   const double elements = exchanged_elements(input);
-  const OpRef filled = program.compute(
-      kComputeLane, "parameters to buffer", OpClass::kCopy,
-      memory_time(elements * kept_bytes(input), elements * outer_bytes(input.spec), input.kind.device));
+  const OpRef filled =
+      program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy,
+                      memory_time(elements * kept_bytes(input), elements * outer_bytes(input.spec), input.kind.device));
   add_taken_average(program, input, add_exchanges(program, kCommunicationLane, "parameters", exchanges(input), filled));
 }
 

@@ -57,9 +57,7 @@ Metrics read_metrics(ObjectReader& reader, const std::string& label) {
     const std::string key = metric->key;
     if (key == kAfterTheOthers) {
       all.spread = {reader.number("spread_compute", kPositive), reader.number("spread_communication", kPositive)};
-      const std::vector<Statistics> known{Statistics::kSynchronous, Statistics::kStaleGradients,
-                                          Statistics::kReplicasDrift};
-      all.statistics = reader.choice("statistics", known);
+      all.statistics = reader.choice("statistics", values_of<Statistics>());
     }
     if (const std::optional<double> value = read_number(reader, *metric, key)) metric->figure.set(all, *value);
     if (!metric->interval_in_rows()) continue;

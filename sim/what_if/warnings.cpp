@@ -241,7 +241,7 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
   }
 }
 
-/// stale_gradients or replicas_drift; nothing where updates are those of synchronous training.
+/// stale_gradients, replicas_drift or local_estimate; nothing where updates are those of synchronous training.
 std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs) {
   switch (statistics_of(spec, costs)) {
     case Statistics::kSynchronous: return std::nullopt;
@@ -261,6 +261,11 @@ std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs&
                       replicas_of(costs), spec.inner_updates),
           "expect more samples for the same loss, the more replicas and inner_updates the more, and learning "
           "rates of its own; with measured losses, --convergence FILE gives the time to a loss"};
+    case Statistics::kLocalEstimate:
+      return Warning{"local_estimate",
+                     "half of each batch is computed at a rank's own estimate, which no other rank has, and this "
+                     "prediction does not charge for that",
+                     "expect somewhat more samples for the same loss; \"estimate\": \"gathered\" is ACCO as published"};
   }
   return std::nullopt;
 }

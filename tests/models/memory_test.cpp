@@ -430,9 +430,9 @@ TEST(ResidentMemory, OfWholeOptimizersWithDelayedGradients) {
 }
 
 TEST(ResidentMemory, OfAccosForms) {
-  // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones and a further buffer; of stage 2 gradients as
-  // they appear (all of a micro-batch's, when its backward pass ends), and their shard. Inside replicas DiLoCo's outer
-  // states come on top.
+  // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones and a further buffer; of
+  // stage 2 gradients as they appear (all of a micro-batch's, when its backward pass ends), and their shard. Inside
+  // replicas DiLoCo's outer states come on top.
   ScheduleSpec spec = spec_of("acco");
   const MemoryParts plain = resident(spec);
   EXPECT_EQ(part(plain, MemoryUse::kStateClones), 250 * 12);

@@ -40,21 +40,22 @@ std::vector<std::string> lines_of(const std::vector<RunResult>& results) {
 }
 
 TEST(ComparisonMarkdown, HasARowAScheduleTheFastestFirst) {
-  const std::vector<std::string> lines = lines_of(
-      {result("zero1", 4, Statistics::kSynchronous), result("diloco", 2, Statistics::kReplicasDrift)});
+  const std::vector<std::string> lines =
+      lines_of({result("zero1", 4, Statistics::kSynchronous), result("diloco", 2, Statistics::kReplicasDrift)});
   ASSERT_GE(lines.size(), 9u);
   EXPECT_EQ(lines[2], "Written by `a command`; not to be edited by hand.");
   EXPECT_EQ(lines[8],
             "| diloco | 0:33:20 | 2.00 s | 2.00x | 64 | 1.00 GiB | 3.00 GiB | yes | 2.00 GB | of replicas that drift | "
             "no: with replicas that drift apart |");
-  EXPECT_EQ(lines[9],
-            "| zero1 | 1:06:40 | 4.00 s | 1.00x | 64 | 1.00 GiB | 3.00 GiB | yes | 2.00 GB | synchronous, or corrected | "
-            "yes |");
+  EXPECT_EQ(
+      lines[9],
+      "| zero1 | 1:06:40 | 4.00 s | 1.00x | 64 | 1.00 GiB | 3.00 GiB | yes | 2.00 GB | synchronous, or corrected | "
+      "yes |");
 }
 
 TEST(ComparisonMarkdown, HasMeasuredSamplesWithTheirInterval) {
-  // Twice as fast with 1.25 times the samples: 1.6; an interval of the speedup from 1.28 to 2 is one of the samples from
-  // 1 to 1.5625.
+  // Twice as fast with 1.25 times the samples: 1.6; an interval of the speedup from 1.28 to 2 is one of the samples
+  // from 1 to 1.5625.
   RunResult late = result("diloco", 2, Statistics::kReplicasDrift);
   late.to_loss = TimeToLoss{true, false, 1.25, 1.6, 1.28, 2};
   const std::vector<std::string> lines = lines_of({result("zero1", 4, Statistics::kSynchronous), late});

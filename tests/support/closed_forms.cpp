@@ -609,9 +609,7 @@ struct Touched {
   Seconds copy() const { return copied() + pass(on_host ? own() : kept, sent); }
   Seconds take() const { return memory_time(sent, taken(), kind.device); }
   /// Two states and what `came`; the replica's own too where they are mixed.
-  Seconds step(Bytes came, bool mixed = false) const {
-    return stepped(came, mixed) + copied() + cast();
-  }
+  Seconds step(Bytes came, bool mixed = false) const { return stepped(came, mixed) + copied() + cast(); }
   Seconds stepped(Bytes came, bool mixed) const {
     return pass(came + 2 * state + (mixed ? own() : Bytes{0}), 2 * state + (on_host ? own() : taken()));
   }
@@ -620,8 +618,12 @@ struct Touched {
 
 Touched touched(const ScheduleInput& input, double elements) {
   const Bytes kept = kept_bytes(input), states = bytes_of(input.spec.optimizer_dtype);
-  return {elements * kept,    kept < states ? elements * states : Bytes{0}, elements * outer_bytes(input.spec),
-          Bytes{4 * elements}, input.kind,  input.spec.offload_outer};
+  return {elements * kept,
+          kept < states ? elements * states : Bytes{0},
+          elements * outer_bytes(input.spec),
+          Bytes{4 * elements},
+          input.kind,
+          input.spec.offload_outer};
 }
 
 Touched touched(const ScheduleInput& input) { return touched(input, exchanged_elements(input)); }
@@ -693,10 +695,10 @@ Seconds eager_diloco_closed_form(const ScheduleInput& input) {
   return 1.0 / H * std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
 }
 
-/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, h: when its host is free,
-/// l: when all that was sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d updates later it is awaited.
-/// With every layer of its own it leaves at its place in the backward pass, and without delay the forward pass waits
-/// for it there.
+/// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, h: when its host is
+/// free, l: when all that was sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d
+/// updates later it is awaited. With every layer of its own it leaves at its place in the backward pass, and without
+/// delay the forward pass waits for it there.
 Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const int H = spec.inner_updates, layers = static_cast<int>(input.kind.times.size()), blocks = layers - 2;

@@ -68,8 +68,8 @@ TEST(LocalSchedules, OnAnyClusterARoundHasItsUpdatesAndItsBytes) {
       const RunResult result = run_schedule(scenario, spec, kReference);
       EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value * spec.inner_updates / round, 1, 1e-9)
           << row.name << " seed " << seed;
-      EXPECT_NEAR(result.samples_per_update / (N * scenario.training.gradient_accumulation_steps *
-                                               scenario.training.micro_batch_size),
+      EXPECT_NEAR(result.samples_per_update /
+                      (N * scenario.training.gradient_accumulation_steps * scenario.training.micro_batch_size),
                   1, 1e-9)
           << row.name << " seed " << seed;
     }
@@ -192,8 +192,8 @@ TEST(LocalSchedules, InReplicasOfSeveralGpusTheyTakeTheirClosedForms) {
 }
 
 TEST(LocalSchedules, FirstUpdatesMayBeSynchronous) {
-  // 1e9 tokens in updates of 8 ranks x 4 micro-batches x 4 sequences of 512 tokens are 15259 updates, of which a quarter
-  // are DDP's.
+  // 1e9 tokens in updates of 8 ranks x 4 micro-batches x 4 sequences of 512 tokens are 15259 updates, of which a
+  // quarter are DDP's.
   const Scenario scenario = sample_scenario(2, 4);
   ScheduleSpec spec = local("local_sgd", 8);
   const RunResult later = run_schedule(scenario, spec, kReference);
@@ -209,9 +209,10 @@ TEST(LocalSchedules, FirstUpdatesMayBeSynchronous) {
   EXPECT_NEAR(both.update_time / (share * first.update_time + (1 - share) * later.update_time), 1, 1e-9);
   EXPECT_NEAR(both.total_time / (share * first.total_time + (1 - share) * later.total_time), 1, 1e-9);
   EXPECT_NEAR(both.tokens_per_second * both.update_time.value, 8 * 4 * 4 * 512, 1e-3);
-  EXPECT_NEAR(both.bytes_sent_per_rank_per_update.value,
-              share * first.bytes_sent_per_rank_per_update.value + (1 - share) * later.bytes_sent_per_rank_per_update.value,
-              1e-3);
+  EXPECT_NEAR(
+      both.bytes_sent_per_rank_per_update.value,
+      share * first.bytes_sent_per_rank_per_update.value + (1 - share) * later.bytes_sent_per_rank_per_update.value,
+      1e-3);
   spec.synchronous_updates = 1'000'000;  // more than there are
   EXPECT_NEAR(run_schedule(scenario, spec, kReference).update_time / first.update_time, 1, 1e-9);
 }
