@@ -145,7 +145,7 @@ void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const s
   if (!read && !schedules.empty())
     top.fail("schedules",
              "none has replicas that make updates by themselves, and node groups have inner_updates for them; remove "
-             "these, or add {\"name\": \"diloco\"}");
+             "these, or add a schedule that has inner_updates");
 }
 
 bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model) {

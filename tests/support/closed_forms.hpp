@@ -33,6 +33,9 @@ double closed_form_micro_batches(const ScheduleInput& input);
 Seconds ddp_closed_form(const ScheduleInput& input);
 Seconds zero1_closed_form(const ScheduleInput& input);
 Seconds zero3_closed_form(const ScheduleInput& input);
+Seconds acco_closed_form(const ScheduleInput& input);
+/// Of those whose replicas make updates by themselves.
+Seconds local_closed_form(const ScheduleInput& input);
 
 /// S, a micro-batch and the reduction of its gradients: forward, and c_last + copies back; bucket b has been sent at
 /// c_b = max(c_(b-1), ready_b) + T_b, ready_b counting the copies into the buckets up to b. Without overlap all are
