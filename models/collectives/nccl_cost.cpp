@@ -196,7 +196,7 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   links.round_trip = all.round_trip;
   if (c.nodes == 1) {
     links.wire = BytesPerSecond{std::numeric_limits<double>::infinity()};
-    links.post = links.net_hop = Seconds{0};
+    links.post = links.net_hop = links.round_trip = Seconds{0};
   }
   if (all.here < 2) return links;
   links.inner_hop = simple ? all.inner_hop : Seconds{kMicro * all.latency * given.inner_hop};

@@ -194,7 +194,7 @@ void read_delay(Of of, const char* key) {
 
 void read_mixing(Of of, const char* key) {
   constexpr double kUsual = 0.5;
-  of.spec.mixing = of.reader.number(key, Range{0, 0.999, true}, of.spec.delay == 0 ? 0 : kUsual);
+  of.spec.mixing = of.reader.number(key, Range{0, 0.999}, of.spec.delay == 0 ? 0 : kUsual);
 }
 
 /// The last update before a meeting is then one of the replica's own layers.

@@ -223,7 +223,7 @@ std::vector<ScheduleTraits> local_schedules() {
        .exchange_buffers = 1,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
-       .keys = {"inner_updates", "replica", "inner", "meeting", "offload_outer", "outer_dtype"},
+       .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
        .trains_as = "overlap_local_sgd"},
       {.name = "co2",
        .title = "CO2",

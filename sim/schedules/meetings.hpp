@@ -17,10 +17,12 @@ struct OuterStep {
 /// the replica's own parameters are copied before. What is sent then waits for this.
 OpRef add_buffer(ProgramBuilder& program, const RuleInput& input, const std::string& what, double elements);
 /// Once `sent` has arrived the outer optimizer's states are read and written, what came is read, the parameters are
-/// written; on the host, from which they are then copied.
+/// written; on the host, from which they are then copied, to be mixed with the replica's own on the GPU.
 void add_outer_step(ProgramBuilder& program, const RuleInput& input, double elements, OpRef sent,
                     const OuterStep& step = {});
 
+/// The lanes of outer states on the host, before the updates whose loop is on them too.
+void add_host_lanes(ProgramBuilder& program, const ScheduleInput& input);
 /// All take the mean of their parameters, which they have copied to a buffer, and copied from it; nobody goes on
 /// before.
 void add_average(ProgramBuilder& program, const RuleInput& input);

@@ -11,6 +11,7 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/write.hpp"
+#include "sim/schedules/meetings.hpp"
 
 namespace accosim {
 
@@ -37,6 +38,7 @@ void add_local_update(ProgramBuilder& program, const RuleInput& input, const Hoo
 
 void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates, bool beside) {
   if (updates < 1) return;
+  add_host_lanes(program, input);
   if (island_of(input.spec) == Island::kGpu) {
     const bool alone = input.body.lanes.size() == 1;
     if (alone)

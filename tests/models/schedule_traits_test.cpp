@@ -54,6 +54,7 @@ std::vector<JsonValue> all_resolved(const ScheduleTraits& row) {
   if (row.takes("buckets") && !hides) entry.set("buckets", "tensors");
   if (row.takes("gather_bucket_mb")) entry.set("gather_bucket_mb", 100);
   if (row.takes("all_reduce")) entry.set("shard_group", "node");
+  if (row.takes("form")) entry.set("form", "code");
   std::vector<JsonValue> all{resolved(row, entry)};
   if (row.takes("align_param_gather"))
     all.push_back(resolved(row, json_object({{"overlap", "backward"}, {"overlap_param_gather", true}})));
@@ -96,10 +97,13 @@ TEST(ScheduleTraits, EveryKeyOfARowIsReadAndNoOther) {
   for (const ScheduleTraits& row : schedules()) keys.insert(row.keys.begin(), row.keys.end());
   for (const ScheduleTraits* row : all_rows()) {
     const std::vector<JsonValue> values = all_resolved(*row);
-    for (const std::string& key : keys)
+    for (const std::string& key : keys) {
+      // Of a released code's nodes DDP is inside.
+      if (row->takes("form") && !row->takes(key) && plain_schedule().takes(key)) continue;
       EXPECT_EQ(std::any_of(values.begin(), values.end(), [&](const JsonValue& value) { return value.find(key); }),
                 row->takes(key))
           << row->name << " " << key;
+    }
   }
 }
 

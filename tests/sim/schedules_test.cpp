@@ -45,7 +45,7 @@ void add_local(std::vector<ScheduleSpec>& specs, const Scenario& scenario) {
     if (spec.name == "slowmo") spec.outer_every = 9;
     specs.push_back(spec);
     spec.outer_dtype = OuterDtype::kFp32;
-    spec.offload_outer = true;
+    spec.offload_outer = traits_of(spec).takes("offload_outer");
     specs.push_back(spec);
     spec.offload_outer = false;
     if (scenario.cluster.nodes[0].count > 1 && spec.name != "slowmo") spec.meeting = Meeting::kHierarchical;

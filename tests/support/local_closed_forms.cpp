@@ -59,11 +59,17 @@ struct Touched {
   Seconds copy() const { return copied() + pass(on_host ? own() : kept, sent); }
   Seconds take() const { return memory_time(sent, taken(), kind.device); }
   /// Two states and what `came`; the replica's own too where they are mixed.
-  Seconds step(Bytes came, bool mixed = false) const { return stepped(came, mixed) + copied() + cast(); }
+  Seconds step(Bytes came, bool mixed = false) const { return stepped(came, mixed) + copied() + take_back(mixed); }
   Seconds stepped(Bytes came, bool mixed) const {
-    return pass(came + 2 * state + (mixed ? own() : Bytes{0}), 2 * state + (on_host ? own() : taken()));
+    if (on_host) return pass(came + 2 * state, 2 * state + own());
+    return pass(came + 2 * state + (mixed ? own() : Bytes{0}), 2 * state + taken());
   }
-  Seconds cast() const { return on_host && master > Bytes{0} ? memory_time(master, kept, kind.device) : Seconds{0}; }
+  /// From the host; mixed with its own on the GPU.
+  Seconds take_back(bool mixed) const {
+    if (!on_host) return Seconds{0};
+    if (mixed) return memory_time(2 * own(), taken(), kind.device);
+    return master > Bytes{0} ? memory_time(master, kept, kind.device) : Seconds{0};
+  }
 };
 
 Touched touched(const ScheduleInput& input, double elements) {
@@ -178,9 +184,9 @@ Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
   const auto step = [&](double each, Seconds arrived) {
     const Touched of = touched(input, each);
     if (of.on_host) {
-      h = std::max(h, arrived) + of.stepped(M * of.sent, spec.mixing > 0);
+      h = std::max({h, arrived, c}) + of.stepped(M * of.sent, spec.mixing > 0);
       down = std::max(down, h) + of.copied();
-      c = std::max(c, down) + of.cast();
+      c = std::max(c, down) + of.take_back(spec.mixing > 0);
     } else {
       c = std::max(c, arrived) + of.step(M * of.sent, spec.mixing > 0);
     }

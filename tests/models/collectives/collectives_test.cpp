@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "models/collectives/links.hpp"
 #include "models/spec/cluster.hpp"
@@ -53,6 +54,21 @@ TEST(Collectives, RingGoesNodeByNode) {
   const Ring some = ring_of(places_of(c), {1, 4, 5, 9});
   EXPECT_EQ(some.gpus, (std::vector<std::vector<int>>{{1}, {0, 1}, {1}}));
   EXPECT_EQ(some.ranks, 4);
+}
+
+TEST(Collectives, InsideANodeTheLengthOfWiresBetweenNodesIsNothing) {
+  // Slots of buffers bound what is under way to a distant node, and nothing over NVLink.
+  Cluster c = cluster_of({group(2, 8)});
+  const Ring node = ring_of(places_of(c), {0, 1, 2, 3, 4, 5, 6, 7});
+  const auto times = [&] {
+    std::vector<double> all;
+    for (const CollectiveKind kind : kKinds)
+      for (const double bytes : {1e3, 1e6, 400e6}) all.push_back(collective_time(kind, Bytes{bytes}, c, node).value);
+    return all;
+  };
+  const std::vector<double> near = times();
+  c.fabric.latency = Seconds{40e-3};
+  EXPECT_EQ(times(), near);
 }
 
 TEST(Collectives, OneRankCostsNothing) {
