@@ -13,14 +13,6 @@ namespace accosim {
 namespace {
 
 const Bytes kFp32{4};  // of the outer optimizer
-constexpr const char *kToHost = "outer states, to host", *kOnHost = "outer states, on host",
-                     *kFromHost = "outer states, from host";
-
-/// Where updates go on beside a meeting they go on beside the host, too.
-int host_lane(ProgramBuilder& program, const ScheduleInput& input, const char* name) {
-  return meets_beside(input.spec) ? program.lane_apart(name) : program.lane(name);
-}
-
 /// Written where the replica takes parameters: what it computes with, and the master copy.
 Bytes taken_bytes(const ScheduleInput& input) {
   const Bytes kept = kept_bytes(input), states = bytes_of(input.spec.optimizer_dtype);
@@ -45,9 +37,9 @@ OpRef add_buffer(ProgramBuilder& program, const RuleInput& input, const std::str
   const Bytes own = elements * own_bytes(input), sent = elements * outer_bytes(input.spec),
               theta = changes ? elements * kFp32 : Bytes{0};
   if (input.spec.offload_outer) {
-    const OpRef there = program.offload(host_lane(program, input, kToHost), "parameters to host", pcie_time(input, own),
+    const OpRef there = program.offload(host_lanes(program, input).to, "parameters to host", pcie_time(input, own),
                                         {program.last(kComputeLane)});
-    return program.offload(host_lane(program, input, kOnHost), name, host_time(input, own + theta, sent), {there});
+    return program.offload(host_lanes(program, input).on, name, host_time(input, own + theta, sent), {there});
   }
   const Bytes read = changes ? own + theta : elements * kept_bytes(input);
   return program.compute(kComputeLane, name, OpClass::kCopy, memory_time(read, sent, input.kind.device));
@@ -65,10 +57,10 @@ void add_outer_step(ProgramBuilder& program, const RuleInput& input, double elem
     return;
   }
   const OpRef stepped =
-      program.offload(host_lane(program, input, kOnHost), name, host_time(input, came + states, states + own),
+      program.offload(host_lanes(program, input).on, name, host_time(input, came + states, states + own),
                       {sent, program.last(kComputeLane)});
   const OpRef back =
-      program.offload(host_lane(program, input, kFromHost), "parameters from host", pcie_time(input, own), {stepped});
+      program.offload(host_lanes(program, input).from, "parameters from host", pcie_time(input, own), {stepped});
   // Mixed with its own, or narrower ones made from the master copy that came.
   const Seconds taking = step.reads_own ? memory_time(2 * own, taken, input.kind.device)
                          : taken > own  ? memory_time(own, taken - own, input.kind.device)
@@ -96,11 +88,6 @@ void add_average(ProgramBuilder& program, const RuleInput& input) {
       program.compute(kComputeLane, "parameters to buffer", OpClass::kCopy,
                       memory_time(elements * kept_bytes(input), elements * outer_bytes(input.spec), input.kind.device));
   add_taken_average(program, input, add_exchanges(program, kCommunicationLane, "parameters", exchanges(input), filled));
-}
-
-void add_host_lanes(ProgramBuilder& program, const ScheduleInput& input) {
-  if (!input.spec.offload_outer || meets_beside(input.spec)) return;
-  for (const char* const name : {kToHost, kOnHost, kFromHost}) program.lane(name);
 }
 
 void add_owners_step(ProgramBuilder& program, const RuleInput& input) {

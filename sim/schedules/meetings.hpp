@@ -21,8 +21,6 @@ OpRef add_buffer(ProgramBuilder& program, const RuleInput& input, const std::str
 void add_outer_step(ProgramBuilder& program, const RuleInput& input, double elements, OpRef sent,
                     const OuterStep& step = {});
 
-/// The lanes of outer states on the host, before the updates whose loop is on them too.
-void add_host_lanes(ProgramBuilder& program, const ScheduleInput& input);
 /// All take the mean of their parameters, which they have copied to a buffer, and copied from it; nobody goes on
 /// before.
 void add_average(ProgramBuilder& program, const RuleInput& input);

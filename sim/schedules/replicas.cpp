@@ -11,7 +11,6 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/write.hpp"
-#include "sim/schedules/meetings.hpp"
 
 namespace accosim {
 
@@ -38,7 +37,7 @@ void add_local_update(ProgramBuilder& program, const RuleInput& input, const Hoo
 
 void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates, bool beside) {
   if (updates < 1) return;
-  add_host_lanes(program, input);
+  if (input.spec.offload_outer) host_lanes(program, input);  // a loop on all lanes is on these, too
   if (island_of(input.spec) == Island::kGpu) {
     const bool alone = input.body.lanes.size() == 1;
     if (alone)
@@ -55,6 +54,13 @@ void add_local_updates(ProgramBuilder& program, const RuleInput& input, int upda
   program.begin_loop_on_all(updates, beside ? "" : "inner update like the one before");
   rule_inside(input.spec)(program, input);
   program.end_loop_on_all();
+}
+
+HostLanes host_lanes(ProgramBuilder& program, const ScheduleInput& input) {
+  const auto lane = [&](const char* name) {
+    return meets_beside(input.spec) ? program.lane_apart(name) : program.lane(name);
+  };
+  return {lane("outer states, to host"), lane("outer states, on host"), lane("outer states, from host")};
 }
 
 int inner_updates_of(const ScheduleInput& input) {

@@ -21,6 +21,11 @@ void add_local_update(ProgramBuilder& program, const RuleInput& input, const Hoo
 int inner_updates_of(const ScheduleInput& input);
 /// The lane of meetings that go on beside the updates: of its own where the ranks of a replica communicate, too.
 int meeting_lane(ProgramBuilder& program, const ScheduleInput& input);
+/// Of outer states on the host: where updates go on beside a meeting they go on beside the host, too.
+struct HostLanes {
+  int to, on, from;
+};
+HostLanes host_lanes(ProgramBuilder& program, const ScheduleInput& input);
 
 /// Parameters that a rank answers for when replicas meet: all, or its shard.
 double exchanged_elements(const ScheduleInput& input);

@@ -156,7 +156,7 @@ TEST_F(IslandFiles, WholeParametersMeetInARingOrBySites) {
   EXPECT_TRUE(any_has(lines(nodes(1, 2, "one"), "{}", ""), "the cluster is one node, so there is one site"));
   EXPECT_TRUE(any_has(lines(nodes(4, 1, "single"), "{}", ""), "a site has one GPU, which a ring joins as well"));
   EXPECT_TRUE(
-      any_has(refused(kTwo, kApart, R"({"name": "ddp", "meeting": "ring"})"), "it belongs to diloco and local_sgd"));
+      any_has(refused(kTwo, kApart, R"({"name": "ddp", "meeting": "ring"})"), "it belongs to diloco, local_sgd, slowmo, "));
 }
 
 TEST_F(IslandFiles, BucketsThatGrowWithTheRanksGrowWithThoseOfAReplica) {

@@ -222,7 +222,7 @@ TEST_F(ScenarioFiles, OtherNamesOfASchedulesLeadToOurs) {
   EXPECT_NE(said("ZeRO++").find("is not modelled yet"), std::string::npos);
   for (const char* name : {"local-sgd", "localsgd", "LocalSGD"})
     EXPECT_NE(said(name).find("did you mean \"local_sgd\"?"), std::string::npos) << said(name);
-  EXPECT_NE(said("post_local_sgd").find("\"local_sgd\", once it is past its warm-up"), std::string::npos);
+  EXPECT_NE(said("post_local_sgd").find("\"local_sgd\" with \"synchronous_updates\""), std::string::npos);
   EXPECT_NE(said("DistributedDataParallel").find("is \"ddp\""), std::string::npos);
   EXPECT_NE(said("zzz").find("\"zzz\" is not known; write one of"), std::string::npos);
 }

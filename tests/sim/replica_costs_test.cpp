@@ -222,7 +222,7 @@ double sent_in_a_meeting(const Scenario& scenario, const ScheduleSpec& spec) {
   double sent = 0;
   for (const Op& op : program.lanes[kCommunicationLane]) {
     const std::string& name = graph.labels[op.label].name;
-    if (op.kind != OpKind::kCollective || name.find("what was moved") == std::string::npos) continue;
+    if (op.kind != OpKind::kCollective || name.find("changes") == std::string::npos) continue;
     sent += graph.groups[graph.ranks[0].groups[op.slot]].plans[op.plan].sent_per_rank.value;
   }
   return sent;
