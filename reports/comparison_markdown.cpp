@@ -40,6 +40,16 @@ std::string time_to_loss(const RunResult& result) {
   return fmt::format("{}{:.2f}x", loss->reached ? "" : "below ", loss->speedup);
 }
 
+/// As text in a cell.
+std::string cell(const std::string& label) {
+  std::string text;
+  for (const char c : label) {
+    if (c == '|' || c == '<' || c == '*' || c == '`' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text;
+}
+
 std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "no: " + in_words(caveats); }
 
 }  // namespace
@@ -61,8 +71,9 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
       << "|---|--:|--:|--:|--:|--:|--:|---|--:|---|" << (loss ? "--:|--:|" : "") << "---|\n";
   for (const std::size_t i : order) {
     const RunResult& r = results[i];
-    out << fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |", r.label, human_clock(r.total_time),
-                       human_time(r.update_time), r.speedup_same_batch ? human_factor(*r.speedup_same_batch) : "-",
+    out << fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |", cell(r.label),
+                       human_clock(r.total_time), human_time(r.update_time),
+                       r.speedup_same_batch ? human_factor(*r.speedup_same_batch) : "-",
                        human_count(r.samples_per_update),
                        r.batch_inflation > 1.0005 ? fmt::format(" ({:.2f}x)", r.batch_inflation) : "",
                        human_memory(r.memory_formula), human_memory(r.memory_resident),

@@ -25,7 +25,10 @@ bool negligible(Seconds part, Seconds whole) { return std::fabs(part.value) <= 5
 
 void write_causes(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
   const CriticalPath& path = explanation.path;
-  std::string text = fmt::format("Of {} per update of {}:", human_time(path.update_time), explanation.label);
+  const int updates = explanation.updates_per_mark;
+  std::string text =
+      fmt::format("Of {} per {} of {}:", human_time(path.update_time),
+                  updates > 1 ? fmt::format("{} updates", updates) : std::string("update"), explanation.label);
   Seconds rest = path.update_time;
   const char* separator = " ";
   constexpr double kSmall = 0.01;

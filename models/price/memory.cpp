@@ -290,6 +290,11 @@ MemoryFormula formula_of(const ScheduleSpec& spec) {
   if (spec.zero_stage == 2) return {.whole = formula.whole - 2, .sharded = formula.sharded + 2};
   if (traits_of(spec).delayed) formula.whole += 2 * (spec.delay - 1);
   if (spec.offload_outer) formula.whole = plain_schedule().formula.whole;
+  // The outer states of the released codes are sharded over so many ranks, where there are so many.
+  if (spec.form == MethodForm::kCode) {
+    constexpr double kOwners = 32;
+    formula.whole -= 2 * traits_of(spec).outer_states * (1 - 1 / kOwners);
+  }
   if (const ScheduleTraits* const inner = inner_schedule(spec); inner != nullptr && inner->delayed) {
     const MemoryFormula alone = plain_schedule().formula;  // which the outer row has inside
     formula.whole += inner->formula.whole - alone.whole;

@@ -104,11 +104,19 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
 
 namespace {
 
+/// From one meeting to the next, of the node group that makes most.
+int most_updates(const ScheduleSpec& spec, const std::optional<Cluster>& cluster) {
+  int most = updates_per_mark(spec);
+  if (cluster && traits_of(spec).local)
+    for (const NodeGroup& group : cluster->nodes) most = std::max(most, group.inner_updates.value_or(0));
+  return most;
+}
+
 /// Of the rank that does the most micro-batches, as far as they are played.
 double collectives_played(const ScheduleSpec& spec, const std::optional<Cluster>& cluster, const Training& training,
                           const Model& model) {
   const bool all = inner_schedule(spec) != nullptr && (meets_beside(spec) || plays_every_update(cluster, training));
-  return (all ? updates_per_mark(spec) : 1) * collectives_of(spec, steps_of(cluster, training).second, model);
+  return (all ? most_updates(spec, cluster) : 1) * collectives_of(spec, steps_of(cluster, training).second, model);
 }
 
 }  // namespace

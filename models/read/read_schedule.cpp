@@ -246,7 +246,8 @@ void read_inner(Of of, const char* key) {
                                                  : inner_names();
   of.spec.inner = of.reader.one_of(key, inside, inside.front(), [&](const std::string& written) {
     return alone ? std::string("what runs inside replicas of several GPUs; write \"replica\": \"node\", or ")
-                 : advice_for_schedule(written);
+           : find_schedule(written) != nullptr ? std::string("what runs inside here; ")
+                                               : advice_for_schedule(written);
   });
   if (alone) of.spec.inner.clear();
 }
@@ -516,7 +517,10 @@ constexpr Key kKeys[] = {
     {.name = "mixing", .read = read_mixing},
     {.name = "replica",
      .read = read_replica,
-     .wrong = {{[](Of of) { return of.spec.island == Island::kNode && of.cluster && node_count(*of.cluster) < 2; },
+     .wrong = {{[](Of of) {
+                  return of.spec.form == MethodForm::kPaper && of.spec.island == Island::kNode && of.cluster &&
+                         node_count(*of.cluster) < 2;
+                },
                 "is a node, and the cluster has one, which would meet nobody; write \"gpu\""},
                {[](Of of) { return of.spec.island == Island::kGroup && of.cluster && of.cluster->nodes.size() < 2; },
                 "is a node group, and the cluster has one, which would meet nobody; write \"node\", or a group of "

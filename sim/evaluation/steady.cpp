@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/base/stages.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/player/player.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -37,6 +38,12 @@ double hurry_stragglers(SteadyPlay& play) {
   return wanted;
 }
 
+/// How many marks a rank may be ahead of what it meets: so far it runs at its own pace, and not at the slowest one's.
+int slack_of(const ScheduleSpec& spec) {
+  if (traits_of(spec).delayed && traits_of(spec).takes("delay")) return spec.delay;
+  return meets_beside(spec) ? 1 : 0;
+}
+
 /// As many updates as it takes for the band of their mean to be narrow and for spells of stragglers to be many, or as
 /// the budget of spans allows.
 void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network, Keep keep) {
@@ -46,6 +53,12 @@ void play_to_a_mean(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind netw
   if (!play.costs->pace.unsteady.stragglers.empty()) {
     play_updates(play, spec, kFirst, network, Keep::kLastUpdate);
     updates = std::floor(std::clamp(hurry_stragglers(play), updates, std::max(updates, updates_allowed(play))));
+  }
+  // A rank that is faster by a hundredth has used up its slack after so many.
+  constexpr double kUsedUp = 100;
+  if (const int slack = slack_of(spec); slack > 0) {
+    play_updates(play, spec, kFirst, network, Keep::kLastUpdate);
+    updates = std::floor(std::clamp(kUsedUp * slack, updates, std::max(updates, updates_allowed(play))));
   }
   for (;;) {
     play_updates(play, spec, static_cast<int>(updates), network, keep);
@@ -152,7 +165,14 @@ void add_pauses(SteadyPlay& play, const ScheduleSpec& spec, const std::vector<Pa
     cost.crowded = between < 1 || cost.lasts > cost.every_updates * update + cost.time;
     play.pauses.push_back(cost);
   }
-  for (const PauseCost& cost : play.pauses) add_cost(play, cost);
+  // What slack takes of one pause it cannot take of the next: no rank does more than compute and pause.
+  Seconds busy, paused;
+  for (const RankMeasure& rank : play.measured.ranks) busy = std::max(busy, (1 - rank.idle_fraction) * update);
+  for (const PauseCost& cost : play.pauses) {
+    add_cost(play, cost);
+    paused += 1 / cost.every_updates * cost.lasts;
+  }
+  if (slack_of(spec) > 1) play.measured.update_time = std::max(play.measured.update_time, busy + paused);
 }
 
 /// Never made; but ranks that differ by a pause are then folded apart, in the steady play too.

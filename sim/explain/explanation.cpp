@@ -32,6 +32,7 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   Explanation explanation;
   explanation.label = spec.label;
   explanation.path = critical_path(play);
+  explanation.updates_per_mark = play.folded.graph.updates_per_mark;
   explanation.collectives = collectives_of_update(play);
   for (const RankKind& kind : play.costs->kinds) explanation.operators.push_back(operator_table(kind));
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))

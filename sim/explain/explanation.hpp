@@ -38,6 +38,7 @@ struct OperatorTable {
 
 struct Explanation {
   std::string label;
+  int updates_per_mark = 1;  ///< of the path: replicas that make updates by themselves make so many a round
   CriticalPath path;
   std::vector<CollectiveRow> collectives;
   std::vector<OperatorTable> operators;  ///< one a kind of rank

@@ -305,8 +305,8 @@ RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Ev
   return result;
 }
 
-/// What figures of the two phases come to in the mean of all updates. Ranks, memory and what is drawn are those of the
-/// later phase, which holds all that the first does.
+/// What figures of the two phases come to in the mean of all updates. Memory is that of the phase that holds more;
+/// ranks and what is drawn are those of the later phase.
 RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
   const auto mean = [share](const auto& a, const auto& b) { return share * a + (1 - share) * b; };
   const double tokens = later.tokens_per_second * later.update_time.value;
@@ -318,6 +318,15 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
   later.bytes_sent_per_rank_per_update =
       mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
   if (later.cost) later.cost = mean(*first.cost, *later.cost);
+  if (first.memory_resident > later.memory_resident) {
+    later.memory_formula = first.memory_formula;
+    later.memory_resident = first.memory_resident;
+    later.memory_resident_low = first.memory_resident_low;
+    later.memory_resident_high = first.memory_resident_high;
+    later.fit = first.fit;
+    later.memory_parts = first.memory_parts;
+    later.memory_by_kind = first.memory_by_kind;
+  }
   const double rate = tokens / later.update_time.value / later.tokens_per_second;
   later.tokens_per_second *= rate;
   later.tokens_padded_per_second *= rate;

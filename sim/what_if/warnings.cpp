@@ -256,9 +256,10 @@ std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs&
     case Statistics::kReplicasDrift:
       return Warning{
           "replicas_drift",
-          fmt::format("{} replicas make {} updates each before they meet, and drift apart, which this "
+          fmt::format("{} replicas make {} each before they meet, and drift apart, which this "
                       "prediction does not charge for",
-                      replicas_of(costs), spec.inner_updates),
+                      replicas_of(costs),
+                      spec.inner_updates == 1 ? "an update" : fmt::format("{} updates", spec.inner_updates)),
           "expect more samples for the same loss, the more replicas and inner_updates the more, and learning "
           "rates of its own; with measured losses, --convergence FILE gives the time to a loss"};
     case Statistics::kLocalEstimate:
