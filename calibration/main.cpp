@@ -232,24 +232,9 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
   add_force(verb, arguments.force);
 }
 
-void add_train_options(CLI::App* verb, TrainFiles& files) {
-  TrainArguments& a = files.train;
+/// Of ranks that make updates alone, and of gradients that are late.
+void add_meeting_options(CLI::App* verb, TrainArguments& a) {
   TrainingOptions& o = a.options;
-  add(verb, "-a,--algorithm", a.algorithm, algorithm_names().c_str());
-  add(verb, "--updates", o.updates, "Number of updates");
-  add(verb, "--samples", o.samples,
-      "Train on so many samples instead, all ranks together; the learning rate's schedule then counts samples");
-  add(verb, "--micro-batches", a.micro_batches,
-      "Micro-batches of a rank per update; ACCO computes half of them in each of its two rounds");
-  add(verb, "--accumulate", a.accumulate,
-      "at-least: more micro-batches until communication has ended; fixed: no more. at-least:M or fixed:M: M a round");
-  add(verb, "--poll-every", o.poll_every, "Micro-batches between two looks at whether communication has ended");
-  add(verb, "--warmup", o.warmup_updates, "Synchronous updates before the first overlapped one");
-  add(verb, "--estimate-state", a.estimate_state,
-      "ACCO: what becomes of AdamW's moments after the estimate: rollback, keep or released");
-  add(verb, "--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
-  add(verb, "--estimate", a.estimate,
-      "ACCO: gathered, the estimate is of all ranks' gradients; local, of the rank's own, and nothing is sent for it");
   verb->add_option("--inner-updates", a.inner_updates,
                    "Updates that a rank makes alone between two meetings; default: 10, SlowMo 3, Overlap-Local-SGD 2, "
                    "CO2 12");
@@ -269,6 +254,27 @@ void add_train_options(CLI::App* verb, TrainFiles& files) {
                    "share of its own that a rank keeps; default: 0.5");
   add(verb, "--fragments", o.fragments, "Streaming DiLoCo: parts of the model, each sent by itself");
   add(verb, "--payload", a.payload, "Streaming DiLoCo: what is sent of a change: fp32, or e3m0 of 4 bits");
+}
+
+void add_train_options(CLI::App* verb, TrainFiles& files) {
+  TrainArguments& a = files.train;
+  TrainingOptions& o = a.options;
+  add(verb, "-a,--algorithm", a.algorithm, algorithm_names().c_str());
+  add(verb, "--updates", o.updates, "Number of updates");
+  add(verb, "--samples", o.samples,
+      "Train on so many samples instead, all ranks together; the learning rate's schedule then counts samples");
+  add(verb, "--micro-batches", a.micro_batches,
+      "Micro-batches of a rank per update; ACCO computes half of them in each of its two rounds");
+  add(verb, "--accumulate", a.accumulate,
+      "at-least: more micro-batches until communication has ended; fixed: no more. at-least:M or fixed:M: M a round");
+  add(verb, "--poll-every", o.poll_every, "Micro-batches between two looks at whether communication has ended");
+  add(verb, "--warmup", o.warmup_updates, "Synchronous updates before the first overlapped one");
+  add(verb, "--estimate-state", a.estimate_state,
+      "ACCO: what becomes of AdamW's moments after the estimate: rollback, keep or released");
+  add(verb, "--initial-gradient", a.initial_gradient, "ACCO: the first gradient in the first update: kept or dropped");
+  add(verb, "--estimate", a.estimate,
+      "ACCO: gathered, the estimate is of all ranks' gradients; local, of the rank's own, and nothing is sent for it");
+  add_meeting_options(verb, a);
   add_list(verb, "--slow", a.slow, "RANK=FACTOR: that rank's micro-batches take FACTOR times as long; may be repeated");
   add(verb, "--compute-time", a.compute_time,
       "Sleep so long for each micro-batch, such as \"10 ms\", and train nothing");

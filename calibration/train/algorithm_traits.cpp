@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace accocal {
 
-const std::vector<AlgorithmTraits>& algorithms() {
-  static const std::vector<AlgorithmTraits> kRows = {
+namespace {
+
+/// Whose lanes ranks on devices have, too, and DiLoCo.
+std::vector<AlgorithmTraits> older_algorithms() {
+  return {
       {.algorithm = Algorithm::kDdp, .name = "ddp", .title = "DDP", .synchronous = true},
       {.algorithm = Algorithm::kZero1, .name = "zero1", .title = "ZeRO-1", .synchronous = true, .sharded = true},
       {.algorithm = Algorithm::kDpu,
@@ -36,6 +40,12 @@ const std::vector<AlgorithmTraits>& algorithms() {
        .copies = 3,
        .on_devices = false,
        .options = {"--inner-updates", "--outer-learning-rate", "--outer-momentum"}},
+  };
+}
+
+/// Of ranks on CPUs alone.
+std::vector<AlgorithmTraits> newer_algorithms() {
+  return {
       {.algorithm = Algorithm::kPipeSgd,
        .name = "pipesgd",
        .title = "PipeSGD",
@@ -82,6 +92,16 @@ const std::vector<AlgorithmTraits>& algorithms() {
        .options = {"--inner-updates", "--outer-learning-rate", "--outer-momentum"},
        .usual = {.outer_momentum = 0.5}},  // at DiLoCo's 0.9 it diverges on small models
   };
+}
+
+}  // namespace
+
+const std::vector<AlgorithmTraits>& algorithms() {
+  static const std::vector<AlgorithmTraits> kRows = [] {
+    std::vector<AlgorithmTraits> rows = older_algorithms();
+    for (AlgorithmTraits& row : newer_algorithms()) rows.push_back(std::move(row));
+    return rows;
+  }();
   return kRows;
 }
 

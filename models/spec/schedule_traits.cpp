@@ -225,6 +225,12 @@ std::vector<ScheduleTraits> local_schedules() {
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
        .trains_as = "overlap_local_sgd"},
+  };
+}
+
+/// The same, where what is sent travels over a whole round, or in fragments.
+std::vector<ScheduleTraits> late_local_schedules() {
+  return {
       {.name = "co2",
        .title = "CO2",
        .statistics = Statistics::kReplicasDrift,
@@ -272,6 +278,7 @@ const std::vector<ScheduleTraits>& schedules() {
     std::vector<ScheduleTraits> rows = synchronous_schedules();
     for (ScheduleTraits& row : other_schedules()) rows.push_back(std::move(row));
     for (ScheduleTraits& row : local_schedules()) rows.push_back(std::move(row));
+    for (ScheduleTraits& row : late_local_schedules()) rows.push_back(std::move(row));
     return rows;
   }();
   return kRows;
