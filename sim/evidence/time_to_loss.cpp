@@ -26,6 +26,7 @@ std::string algorithm_of(const ScheduleSpec& spec) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size)
 void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, const Scenario& scenario,
                       const MeasuredConvergence& measured_sizes, double critical_batch) {
   const double parameters = static_cast<double>(parameter_count(scenario.model));

@@ -16,6 +16,6 @@ namespace accosim {
 /// or the model are not those of the measurement: then it is an extrapolation. Of several sizes of the model that were
 /// measured the nearest says it; nothing is interpolated between them.
 void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, const Scenario& scenario,
-                      const MeasuredConvergence& convergence, double critical_batch);
+                      const MeasuredConvergence& measured_sizes, double critical_batch);
 
 }  // namespace accosim

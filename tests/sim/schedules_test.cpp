@@ -122,6 +122,7 @@ void add_of_accos_family(std::vector<ScheduleSpec>& specs, ScheduleSpec acco) {
 }
 
 /// Every variant of every schedule.
+// NOLINTNEXTLINE(readability-function-size)
 std::vector<ScheduleSpec> variants(const Scenario& scenario) {
   std::vector<ScheduleSpec> specs;
   for (ScheduleSpec spec : scenario.schedules) {

@@ -155,6 +155,7 @@ Seconds eager_diloco_closed_form(const ScheduleInput& input) {
 /// free, l: when all that was sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d
 /// updates later it is awaited. With every layer of its own it leaves at its place in the backward pass, and without
 /// delay the forward pass waits for it there.
+// NOLINTNEXTLINE(readability-function-size)
 Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
   const ScheduleSpec& spec = input.spec;
   const int H = spec.inner_updates, layers = static_cast<int>(input.kind.times.size()), blocks = layers - 2;
