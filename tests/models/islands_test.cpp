@@ -155,8 +155,8 @@ TEST_F(IslandFiles, WholeParametersMeetInARingOrBySites) {
                       R"("hierarchical" needs as many GPUs in every node, and "there" has 4 where "here" has 2)"));
   EXPECT_TRUE(any_has(lines(nodes(1, 2, "one"), "{}", ""), "the cluster is one node, so there is one site"));
   EXPECT_TRUE(any_has(lines(nodes(4, 1, "single"), "{}", ""), "a site has one GPU, which a ring joins as well"));
-  EXPECT_TRUE(
-      any_has(refused(kTwo, kApart, R"({"name": "ddp", "meeting": "ring"})"), "it belongs to diloco, local_sgd, slowmo, "));
+  EXPECT_TRUE(any_has(refused(kTwo, kApart, R"({"name": "ddp", "meeting": "ring"})"),
+                      "it belongs to diloco, local_sgd, slowmo, "));
 }
 
 TEST_F(IslandFiles, BucketsThatGrowWithTheRanksGrowWithThoseOfAReplica) {
