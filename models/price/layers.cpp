@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "models/price/accocal_layers.hpp"
@@ -197,7 +198,8 @@ bool is_recomputed(const RecomputedBlocks& blocks, int index) {
   return (index + 1) % blocks.every == 0 && reached(index + 1) > reached(index);
 }
 
-std::vector<Layer> layers_of(const Model& model, const Workload& workload) {
+std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
+  if (share.tensor > 1) throw std::logic_error("no layer is split yet");
   if (family_of(model).measured) {
     Operator whole;
     whole.name = "micro-batch";
@@ -234,18 +236,34 @@ Bytes buffer_bytes(const Model& model, Implementation implementation) {
   return Bytes{model.num_hidden_layers * positions * positions};
 }
 
-std::vector<Layer> share_of(std::vector<Layer> layers, const ModelShare& share) {
-  if (share.stages == 1) return layers;
-  const int blocks = static_cast<int>(layers.size()) - 2;
-  if (blocks < share.stages) throw std::invalid_argument("a stage without a block");
-  const int each = blocks / share.stages, more = blocks % share.stages;
-  const auto begin_of = [&](int stage) { return 1 + each * stage + std::min(stage, more); };
-  const bool first = share.stage == 0, last = share.stage + 1 == share.stages;
-  const int begin = first ? 0 : begin_of(share.stage);
-  const int end = last ? blocks + 2 : begin_of(share.stage + 1);
-  layers.erase(layers.begin() + end, layers.end());
-  layers.erase(layers.begin(), layers.begin() + begin);
-  return layers;
+ModelShare share_of_stage(const Parallel& parallel, int stage) {
+  return {stage, parallel.pipeline, parallel.chunks, parallel.blocks, parallel.tensor, parallel.sequence};
+}
+
+std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share) {
+  const int runs = share.stages * share.chunks;
+  std::vector<int> each = share.blocks;
+  if (each.empty() && runs > 1 && blocks < runs) throw std::invalid_argument("a stage without a block");
+  if (each.empty())
+    for (int run = 0; run < runs; ++run) each.push_back(blocks / runs + (run < blocks % runs ? 1 : 0));
+  if (static_cast<int>(each.size()) != runs || std::accumulate(each.begin(), each.end(), 0) != blocks)
+    throw std::invalid_argument("the runs' blocks are not the model's");
+  std::vector<LayerRange> ranges;
+  int begin = 1;
+  for (int run = 0; run < runs; ++run) {
+    const int end = begin + each[static_cast<std::size_t>(run)];
+    if (run % share.stages == share.stage) ranges.push_back({run == 0 ? 0 : begin, run + 1 == runs ? blocks + 2 : end});
+    begin = end;
+  }
+  return ranges;
+}
+
+std::vector<Layer> share_of(const std::vector<Layer>& layers, const ModelShare& share) {
+  if (share.stages == 1 && share.chunks == 1) return layers;
+  std::vector<Layer> own;
+  for (const LayerRange& range : chunk_ranges(static_cast<int>(layers.size()) - 2, share))
+    own.insert(own.end(), layers.begin() + range.begin, layers.begin() + range.end);
+  return own;
 }
 
 Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share) {

@@ -7,9 +7,31 @@
 #include "models/base/units.hpp"
 #include "models/price/operator.hpp"
 #include "models/spec/model.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {
+
+/// The part of a model that a rank holds. Of tensors one of `tensor` equal parts. Of layers `chunks` runs of blocks:
+/// chunk c of stage r is run c x stages + r of all, the first with the embedding, the last with the head.
+struct ModelShare {
+  int stage = 0, stages = 1;
+  int chunks = 1;
+  std::vector<int> blocks{};  ///< of every run; empty: equal, or the first ones have a block more
+  int tensor = 1;
+  bool sequence = false;
+
+  bool operator==(const ModelShare&) const = default;
+};
+ModelShare share_of_stage(const Parallel& parallel, int stage);
+
+/// Layers [begin, end) of a model, its embedding being the first.
+struct LayerRange {
+  int begin = 0, end = 0;
+};
+/// Of each chunk of a share of a model of so many blocks. Throws std::invalid_argument where there are fewer blocks
+/// than runs, or the runs' own do not add up.
+std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share);
 
 /// Layers in forward order: the embedding, one a transformer block, then the head with the final norm and the loss.
 /// The parameters of all operators add up to parameter_count(model); tied weights are counted in the embedding, whose
@@ -24,17 +46,14 @@ namespace accosim {
 /// dtype of what it gets; so the residual stream is in the parameters' dtype. In eager code an activation is cast by a
 /// kernel of its own for each consumer of another dtype; compiled and fused code casts where it computes. Parameters
 /// are cast once a micro-batch, and backward mirrors forward.
-std::vector<Layer> layers_of(const Model& model, const Workload& workload);
+///
+/// Of a share the layers have what one of `tensor` ranks computes and holds of each, with the collectives over them:
+/// columns of the first product of a pair are split and rows of the second, heads and the vocabulary; with `sequence`
+/// also the tokens of what lies between. Its stage is cut out by share_of().
+std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share = {});
 
-/// The part of a model that a rank holds: one of `stages` runs of blocks, the first with the embedding, the last with
-/// the head. Runs are equal, or the first ones have a block more.
-struct ModelShare {
-  int stage = 0, stages = 1;
-
-  bool operator==(const ModelShare&) const = default;
-};
-/// Of all layers. Throws std::invalid_argument where there are fewer blocks than stages.
-std::vector<Layer> share_of(std::vector<Layer> layers, const ModelShare& share);
+/// The layers of one chunk after the other.
+std::vector<Layer> share_of(const std::vector<Layer>& layers, const ModelShare& share);
 
 /// What the modules of eager code register as buffers: the causal masks of transformers' gpt2 and gpt_neo, a byte for
 /// each pair of positions and layer.

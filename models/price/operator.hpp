@@ -8,6 +8,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
+#include "models/collectives/ring.hpp"
 #include "models/price/kernel.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/training.hpp"
@@ -27,6 +28,20 @@ enum class AttentionPart : std::uint8_t {
   kScores,    ///< keeps sequence x sequence elements per head
 };
 
+/// What a collective of a layer runs beside: nothing, which then waits for it; or a GEMM of its operator's backward
+/// pass, that of the input's gradient or that of the weights'.
+enum class Beside : std::uint8_t { kNothing, kInputGradient, kWeightGradient };
+
+/// A collective of a layer over the ranks that split its tensors. `bytes`: of the full buffer.
+struct TensorMessage {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Bytes bytes;
+  bool backward = false;
+  Beside beside = Beside::kNothing;
+
+  bool operator==(const TensorMessage&) const = default;
+};
+
 struct Operator {
   std::string name;
   OperatorClass cls = OperatorClass::kMemory;
@@ -35,7 +50,9 @@ struct Operator {
   Flops forward_flops, backward_flops;
   Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
-  double parameters = 0;
+  double parameters = 0;  ///< that a rank holds
+  double alike = 0;       ///< of these, what all ranks that split the layer hold: norms, biases behind a sum
+  std::vector<TensorMessage> messages{};
   std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
   bool beside_all = false;      ///< its kernels run with those of the layer's other operators: a cast or a sum for each
   bool before_the_sum = false;  ///< the block's last product, or the sum with the stream that alone reads it

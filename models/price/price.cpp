@@ -59,7 +59,11 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
   kind.workload = workload;
   kind.share = share;
   kind.tied_embeddings = model.tie_word_embeddings && share.stages == 1;
-  kind.layers = share_of(layers_of(model, workload), share);
+  kind.layers = share_of(layers_of(model, workload, share), share);
+  const bool cut = share.stages * share.chunks > 1;
+  if (!cut) kind.chunk_layers = {static_cast<int>(kind.layers->size())};
+  for (const LayerRange& chunk : cut ? chunk_ranges(model.num_hidden_layers, share) : std::vector<LayerRange>())
+    kind.chunk_layers.push_back(chunk.end - chunk.begin);
   kind.bill = bill_of(kind.layers, device, workload.compute);
   kind.times = layer_times(kind.bill);
   if (family_of(model).measured) {
@@ -290,6 +294,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.gradient_clipping = scenario.training.gradient_clipping;
   costs.implementation = scenario.training.implementation;
   costs.world = whole_ring(scenario.cluster);
+  costs.parallel = parallel;
   costs.layout = layout_of(scenario.cluster, island_of(spec), scenario.training.parallel);
   const bool by_site = spec.meeting == Meeting::kHierarchical;
   costs.sites =
@@ -314,10 +319,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
       OwnCounts own{{}, group.inner_updates};
       if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
-      kind->second =
-          prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length), {part, stages},
-                         device_of(scenario.training, group, place.gpu), own, size_of(costs.layout, {kIsland}, rank),
-                         size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
+      kind->second = prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length),
+                                    share_of_stage(parallel, part), device_of(scenario.training, group, place.gpu), own,
+                                    size_of(costs.layout, {kIsland}, rank),
+                                    size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
     }
     costs.kind_of.push_back(kind->second);
   }

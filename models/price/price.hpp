@@ -27,9 +27,12 @@ namespace accosim {
 struct RankKind {
   Device device;
   Workload workload;
-  ModelShare share{};  ///< of the model; what follows is of it alone
-  Shared<std::vector<Layer>> layers;
-  double parameters = 0;                   ///< elements of its layers, whole
+  ModelShare share{};                         ///< of the model; what follows is of it alone
+  Shared<std::vector<Layer>> layers;          ///< of one chunk after the other
+  std::vector<int> chunk_layers{};            ///< how many of them each chunk has
+  Bytes message{};                            ///< a micro-batch's activations, as a rank sends them to the next stage
+  Seconds forward_waits{}, backward_waits{};  ///< of a micro-batch's passes, for collectives over split tensors
+  double parameters = 0;                      ///< elements of its layers, whole
   Shared<Bill> bill;                       ///< of one micro-batch, without the slowdown; times and works are sums of it
   std::vector<LayerTime> times;            ///< one a layer
   Seconds forward, backward;               ///< of one micro-batch
@@ -58,6 +61,7 @@ struct Costs {
   std::vector<Place> places;  ///< one a rank
   std::vector<int> kind_of;   ///< one a rank
   std::vector<RankKind> kinds;
+  Parallel parallel;     ///< how a step splits its model
   Layout layout, sites;  ///< the ranks' grid; and where they meet by sites the one with a site for an island
   Ring world;            ///< all ranks
   bool interference = true;

@@ -257,6 +257,7 @@ Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
 
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel) {
   Layout layout;
+  layout.order = parallel.order;
   layout.size(Dim::kTensor) = parallel.tensor;
   layout.size(Dim::kContext) = parallel.context;
   layout.size(Dim::kPipeline) = parallel.pipeline;

@@ -112,9 +112,22 @@ enum class Island : std::uint8_t { kGpu, kNode, kGroup, kWorld };
 template <>
 inline constexpr const char* kNames<Island>[] = {"gpu", "node", "group", "world"};
 
+/// In which order a stage does the micro-batches of a flight: all forward, then all backward; one forward, one
+/// backward; the same with several chunks of the model on each stage.
+enum class PipelineSchedule : std::uint8_t { kGpipe, kOneForwardOneBackward, kInterleaved };
+template <>
+inline constexpr const char* kNames<PipelineSchedule>[] = {"gpipe", "1f1b", "interleaved"};
+
 /// How a step splits its model; the rest of the ranks is data.
 struct Parallel {
   int tensor = 1, context = 1, pipeline = 1;
+  bool sequence = false;          ///< over kTensor: what lies between the split products is split along the sequence
+  bool overlap_tensor = false;    ///< the collectives of split products are cut up and run beside their GEMMs
+  bool overlap_messages = false;  ///< what stages send each other travels beside their computation
+  PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
+  int chunks = 1;             ///< of the model on each stage: Megatron-LM's virtual stages
+  std::vector<int> blocks{};  ///< of every chunk, in the order in which a micro-batch passes them; empty: equal
+  std::array<Dim, kDims> order = Layout{}.order;  ///< in which ranks are numbered, the nearest first
 
   bool operator==(const Parallel&) const = default;
 };

@@ -30,7 +30,7 @@ Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, 
   const double factor = mean_forward(costs.pace, kind);
   if (!together) return factor * mean.forward;
   for (LayerTime& layer : mean.times) layer.forward = factor * layer.forward;
-  const Body body = body_of(spec, mean);
+  const Body body = body_of(spec, costs, mean, 1);
   return zero3_forward_time({{spec, costs, mean}, body});
 }
 

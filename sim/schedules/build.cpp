@@ -57,9 +57,15 @@ const NamedRule& rule_of(const ScheduleSpec& spec) {
   throw std::logic_error("no schedule " + spec.name);
 }
 
+/// Of an update, or the least of a round.
+int micro_batches_of_a_flight(const ScheduleInput& input) {
+  const int rounds = rounds_of(input.spec);
+  return rounds == 1 || input.kind.own_steps ? input.accumulation_steps / rounds : input.spec.micro_batches_per_round;
+}
+
 Program program_for(const ScheduleInput& input, Tables& tables) {
   const NamedRule& of = rule_of(input.spec);
-  const Body body = body_of(input.spec, input.kind);
+  const Body body = body_of(input.spec, input.costs, input.kind, micro_batches_of_a_flight(input));
   const RuleInput rule_input{input, body};
   ProgramBuilder program(tables, {"compute", "communication"});
   for (int update = 0; update < (of.all ? 1 : input.updates); ++update) {
@@ -84,7 +90,9 @@ std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, i
 
 }  // namespace
 
-Body body_of(const ScheduleSpec& spec, const RankKind& kind) {
+Body body_of(const ScheduleSpec& spec, const Costs& costs, const RankKind& kind, int micro_batches) {
+  static_cast<void>(costs);
+  static_cast<void>(micro_batches);
   if (kind.share.stages > 1) throw std::logic_error("no body sends what the stages of a pipeline need");
   return serial_body(kind, update_ranks(spec));
 }

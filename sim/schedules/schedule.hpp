@@ -46,8 +46,9 @@ EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_
 std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
 /// The different collectives that such programs ask for.
 std::vector<PlanRequest> requests_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps);
-/// What a rank of a kind computes.
-Body body_of(const ScheduleSpec& spec, const RankKind& kind);
+/// What a rank of a kind computes in a flight of so many micro-batches or, where a rule goes on until something has
+/// ended, of at least so many.
+Body body_of(const ScheduleSpec& spec, const Costs& costs, const RankKind& kind, int micro_batches);
 
 // ---- shared by the rules ----
 
