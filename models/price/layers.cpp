@@ -237,7 +237,21 @@ Bytes buffer_bytes(const Model& model, Implementation implementation) {
 }
 
 ModelShare share_of_stage(const Parallel& parallel, int stage) {
-  return {stage, parallel.pipeline, parallel.chunks, parallel.blocks, parallel.tensor, parallel.sequence};
+  return {stage,           parallel.pipeline, parallel.chunks,  parallel.blocks,
+          parallel.tensor, parallel.sequence, parallel.schedule};
+}
+
+int passes_in_flight(const ModelShare& share, int micro_batches) {
+  const int passes = micro_batches * share.chunks;
+  if (share.schedule == PipelineSchedule::kGpipe) return passes;
+  const int behind = share.stages - share.stage - 1;
+  if (share.chunks == 1) return std::min(passes, behind + 1);
+  return std::min(passes, 2 * behind + (share.chunks - 1) * share.stages + 1);
+}
+
+Bytes boundary_bytes(const Model& model, const Workload& workload, const ModelShare& share) {
+  const Sizes z = sizes_of(model, workload);
+  return z.tokens * z.hidden * z.stream / (share.sequence ? share.tensor : 1);
 }
 
 std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share) {

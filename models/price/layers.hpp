@@ -20,10 +20,20 @@ struct ModelShare {
   std::vector<int> blocks{};  ///< of every run; empty: equal, or the first ones have a block more
   int tensor = 1;
   bool sequence = false;
+  PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
 
   bool operator==(const ModelShare&) const = default;
 };
 ModelShare share_of_stage(const Parallel& parallel, int stage);
+
+/// Passes over a chunk that such a rank has done forward and not yet backward, at most, where a flight has so many
+/// micro-batches: all of them under GPipe; min(p - r, m) under 1F1B, PipeDream's (arXiv 2006.09503); with v chunks
+/// 2 (p - r - 1) + (v - 1) p + 1, Megatron-LM's warm-up and one (megatron/core/pipeline_parallel/schedules.py).
+int passes_in_flight(const ModelShare& share, int micro_batches);
+
+/// A micro-batch's activations between two blocks, as a rank sends them to the next stage: its part of the tokens where
+/// these are split, all of them otherwise.
+Bytes boundary_bytes(const Model& model, const Workload& workload, const ModelShare& share);
 
 /// Layers [begin, end) of a model, its embedding being the first.
 struct LayerRange {

@@ -58,7 +58,24 @@ struct Sizes {
   double owned = 0;                  ///< what one rank optimizes where whole tensors are shared out
   Bytes param, grad, reduce, state;  ///< an element
   bool grads_stay = false;           ///< from one micro-batch to the next
+  Bytes in_flight;                   ///< activations of the other passes
 };
+
+/// A pass over a mean chunk keeps its part of what all layers but the head keep. Of the pass under way a layer's own
+/// chunk alone is there.
+void add_passes(Sizes& z, const MemoryInput& input) {
+  if (input.chunk_layers.empty()) return;
+  Bytes all;
+  for (const Layer& layer : input.layers)
+    if (layer.kind != LayerKind::kHead) all += kept(layer);
+  z.in_flight = (input.in_flight - 1.0) * all / static_cast<double>(input.chunk_layers.size());
+  std::size_t begin = 0;
+  for (const int layers : input.chunk_layers) {
+    const Bytes before = z.held[begin];
+    for (int l = 0; l < layers; ++l) z.held[begin + l] -= before;
+    begin += layers;
+  }
+}
 
 Sizes sizes_of(const MemoryInput& input) {
   const ScheduleSpec& spec = input.schedule;
@@ -72,6 +89,7 @@ Sizes sizes_of(const MemoryInput& input) {
     held += kept(layer);
   }
   z.before.push_back(z.parameters);
+  add_passes(z, input);
   z.shard = std::ceil(shard_of(z.parameters, input.shards));  // the flat buffer is padded to equal shards
   if (has_whole_tensors(spec)) z.owned = largest_share(input.layers, input.shards);
   z.param = bytes_of(spec.parameter_dtype);
@@ -240,6 +258,8 @@ void add_exchange(Moment& moment, const MemoryInput& input, const Sizes& z) {
                                                           (traits.exchange_buffers + gathered) * outer_bytes(spec));
 }
 
+bool is_whole(const MemoryInput& input) { return input.chunk_layers.empty(); }
+
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bool last) {
   Moment moment;
   const Sharding sharding = sharding_of(input.schedule);
@@ -252,11 +272,12 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bo
   else
     add_replicated_states(moment, input, z, l);
   if (traits_of(input.schedule).local && !input.accocal) add_exchange(moment, input, z);
-  const Bytes held = z.held[l];  // by the layers that the backward pass has not reached
-  const bool head = l + 1 == input.layers.size();
+  const Bytes held = z.in_flight + z.held[l];  // by the layers that the backward pass has not reached
+  const bool head = l + 1 == input.layers.size() && (is_whole(input) || input.layers[l].kind == LayerKind::kHead);
   const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
   moment.add(MemoryUse::kActivations, head ? held : held + here);
   if (head) moment.add(MemoryUse::kLogitsAndLoss, here);
+  moment.add(MemoryUse::kStageBuffers, input.stage_buffers);
   if (!input.accocal) moment.add_slack();
   return moment.memory();
 }

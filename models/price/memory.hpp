@@ -42,6 +42,7 @@ enum class MemoryUse : std::uint8_t {
   kCommunicationBuffer,
   kActivations,
   kLogitsAndLoss,
+  kStageBuffers,    ///< what stages of a pipeline send each other, and what a split sequence is gathered in
   kAllocatorSlack,  ///< what the allocator holds beyond the tensors
   kReserved,        ///< Device::reserved_memory: CUDA context and libraries
 };
@@ -63,6 +64,7 @@ inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
                                                     "communication buffer",
                                                     "activations",
                                                     "logits and loss",
+                                                    "messages and gathered sequence",
                                                     "allocator slack",
                                                     "reserved"};
 
@@ -94,9 +96,12 @@ struct MemoryInput {
   int shards = 1;              ///< ranks that share one copy of what is sharded
   int accumulation_steps = 1;  ///< micro-batches an update; between them gradients stay
   bool tied_embeddings = false;
-  bool accocal = false;        ///< its own buffers, and no caching allocator
-  int replicas = 1;            ///< that make updates by themselves
-  std::optional<int> ranks{};  ///< that make an update together; absent: those that share one copy
+  bool accocal = false;             ///< its own buffers, and no caching allocator
+  int replicas = 1;                 ///< that make updates by themselves
+  std::optional<int> ranks{};       ///< that make an update together; absent: those that share one copy
+  std::vector<int> chunk_layers{};  ///< how many of the layers each chunk has; empty: all are one
+  int in_flight = 1;                ///< passes over a chunk, forward and not yet backward, at most
+  Bytes stage_buffers{};            ///< for messages between stages, and a gathered sequence
 };
 
 /// Memory at the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that
@@ -116,6 +121,9 @@ struct MemoryInput {
 /// - no states where offload_optimizer has them on the host, and in zero3 a shard as wide as the parameters; dpu is
 /// then
 ///   as zero2;
+/// - of the other passes in flight in a pipeline the activations, each of a mean chunk (without the head, whose
+/// backward
+///   follows at once);
 /// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
 /// - `reserved`, of the device, and `allocator slack`: kAllocatorSlack of what comes and goes, and in zero3 the part of
 ///   the gradients' shard that is not there at that moment. FSDP2 allocates it on the stream that reduces, and

@@ -10,7 +10,9 @@
 
 #include "models/base/draws.hpp"
 #include "models/base/stages.hpp"
+#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_node.hpp"
+#include "models/price/tensor_waits.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
@@ -52,6 +54,16 @@ RankKind slowed(RankKind kind, const Device& device) {
   return kind;
 }
 
+/// Elements of the first stage's embedding table, and of the last stage's head.
+double table_of(const std::vector<Layer>& layers) {
+  double most = 0;
+  for (const Layer& layer : layers)
+    if (layer.kind != LayerKind::kBlock)
+      for (const Operator& op : layer.operators)
+        for (const double elements : op.tensors) most = std::max(most, elements);
+  return most;
+}
+
 /// Without the device's slowdown.
 RankKind price_kind(const Model& model, const Workload& workload, const ModelShare& share, const Device& device) {
   RankKind kind;
@@ -64,6 +76,9 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
   if (!cut) kind.chunk_layers = {static_cast<int>(kind.layers->size())};
   for (const LayerRange& chunk : cut ? chunk_ranges(model.num_hidden_layers, share) : std::vector<LayerRange>())
     kind.chunk_layers.push_back(chunk.end - chunk.begin);
+  const bool end = share.stage == 0 || share.stage + 1 == share.stages;
+  if (model.tie_word_embeddings && share.stages > 1 && end) kind.shared_table = table_of(*kind.layers);
+  kind.message = cut || share.sequence ? boundary_bytes(model, workload, share) : Bytes{0};
   kind.bill = bill_of(kind.layers, device, workload.compute);
   kind.times = layer_times(kind.bill);
   if (family_of(model).measured) {
@@ -118,6 +133,35 @@ std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, c
   return costs;
 }
 
+/// Collectives over the ranks that split a layer's tensors, priced alone on what joins them.
+void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
+  if (kind.share.tensor == 1) return;
+  const Ring ring = ring_of(costs.places, members_of(costs.layout, {over(Dim::kTensor)}, rank));
+  const PriceOfCollective price = [&](CollectiveKind collective, Bytes bytes) {
+    const CollectiveCost cost = collective_cost(collective, bytes, costs.cluster, ring);
+    return CollectivePrice{collective_time(collective, cost, costs.cluster, ring),
+                           costs.interference ? cost.channels : 0};
+  };
+  const int cut = costs.parallel.overlap_tensor ? kind.share.tensor : 1;
+  std::vector<TensorWaits> different;
+  for (const BilledLayer& layer : kind.bill->layers) different.push_back(tensor_waits(*kind.bill, layer, price, cut));
+  const std::vector<TensorWaits> waits = each_layer(*kind.bill, different);
+  std::vector<LayerWork> works = *kind.works;
+  for (std::size_t l = 0; l < waits.size(); ++l) {
+    LayerTime& time = kind.times[l];
+    works[l].forward = with_waits(works[l].forward, time.forward, waits[l].forward);
+    works[l].backward = with_waits(works[l].backward, time.backward, waits[l].backward);
+    time.forward += waits[l].forward;
+    time.backward += waits[l].backward;
+    kind.forward_waits += waits[l].forward;
+    kind.backward_waits += waits[l].backward;
+  }
+  kind.forward += kind.forward_waits;
+  kind.backward += kind.backward_waits;
+  kind.work = total_work(kind.times, works);
+  kind.works = std::move(works);
+}
+
 /// What a node group says of its ranks in place of the training and the schedule.
 struct OwnCounts {
   std::optional<int> steps, inner_updates;
@@ -155,6 +199,7 @@ class KindPrices {
     near.push_back(static_cast<int>(costs.kinds.size()));
     const Priced& priced = priced_as(workload, share, device);
     costs.kinds.push_back(slowed(priced.kind, device));
+    add_tensor_waits(costs.kinds.back(), costs, rank);
     costs.kinds.back().own_steps = own.steps;
     costs.kinds.back().own_inner_updates = own.inner_updates;
     costs.kinds.back().replicas = costs.layout.size(Dim::kReplica);
@@ -282,7 +327,7 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   const Stage stage("pricing");
   const Parallel& parallel = scenario.training.parallel;
-  if (parallel.tensor * parallel.context > 1) throw std::logic_error("no kernel is priced as a part of a tensor");
+  if (parallel.context > 1) throw std::logic_error("no kernel is priced as a part of a sequence");
   Costs costs;
   costs.cluster = scenario.cluster;
   costs.interference = scenario.training.interference;

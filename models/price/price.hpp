@@ -41,6 +41,7 @@ struct RankKind {
   Flops model_flops;                       ///< of one micro-batch, what the model needs
   Flops hardware_flops;                    ///< of one micro-batch, what is computed, recomputation included
   bool tied_embeddings = false;            ///< the head's matrix is the embedding's
+  double shared_table = 0;                 ///< elements of that matrix, where another stage has a copy
   std::optional<int> own_steps{};          ///< micro-batches an update, of its node group; absent: the training's
   std::optional<int> own_inner_updates{};  ///< between two meetings; absent: the schedule's
   int shards = 1;  ///< ranks of its island, which share one copy of what the schedule shards, or make updates together

@@ -89,6 +89,16 @@ LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<Laye
   return total;
 }
 
+Work with_waits(const Work& work, Seconds computed, Seconds waits) {
+  if (waits == Seconds{0}) return work;
+  const double of_computed = computed / (computed + waits), of_waits = 1 - of_computed;
+  Work both = work;
+  both.memory *= of_computed;
+  both.arithmetic = of_computed * work.arithmetic + of_waits;
+  for (double& waves : both.waves) waves = (of_computed * work.arithmetic * waves + of_waits) / both.arithmetic;
+  return both;
+}
+
 Work memory_work() {
   Work work;
   work.memory = 1;

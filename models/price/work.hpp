@@ -46,6 +46,10 @@ std::vector<LayerWork> layer_works(const Bill& bill);
 /// The work of all layers together, weighted by their times. `times` and `works` have one entry per layer.
 LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<LayerWork>& works);
 
+/// The same work with so much more time in which the GPU waits for a collective of its own, out of `computed`: nothing
+/// absorbs a slowdown there, and nothing slows that.
+Work with_waits(const Work& work, Seconds computed, Seconds waits);
+
 /// Copies and the optimizer.
 Work memory_work();
 

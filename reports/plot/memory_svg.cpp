@@ -40,6 +40,7 @@ std::size_t use_of(MemoryUse part) {
     case MemoryUse::kEstimate: return 2;
     case MemoryUse::kGradientBuckets:
     case MemoryUse::kReductionBuffers:
+    case MemoryUse::kStageBuffers:
     case MemoryUse::kCommunicationBuffer: return 3;
     case MemoryUse::kActivations: return 4;
     case MemoryUse::kLogitsAndLoss: return 5;

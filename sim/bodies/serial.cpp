@@ -22,6 +22,26 @@ std::vector<AtShare> gives_of(const LayerTime& layer, int set) {
   return gives;
 }
 
+Piece forward_piece(const RankKind& kind, int layer) {
+  Piece piece;
+  piece.pass = Pass::kForward;
+  piece.duration = kind.times[layer].forward;
+  piece.work = (*kind.works)[layer].forward;
+  piece.needs = needs_of(kind.times[layer], layer);
+  return piece;
+}
+
+Piece backward_piece(const RankKind& kind, int layer) {
+  Piece piece;
+  piece.pass = Pass::kBackward;
+  piece.duration = kind.times[layer].backward;
+  piece.work = (*kind.works)[layer].backward;
+  // All of the layer is there when its backward pass begins.
+  for (const AtShare& need : needs_of(kind.times[layer], layer)) piece.needs.push_back({need.set, need.tensor, 0});
+  piece.gives = gives_of(kind.times[layer], layer);
+  return piece;
+}
+
 }  // namespace
 
 std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const Ranks& copies) {
@@ -33,33 +53,23 @@ std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const
   return sets;
 }
 
+void add_pass(std::vector<Piece>& list, const RankKind& kind, Pass pass, const ChunkLayers& chunk) {
+  const bool forward = pass == Pass::kForward;
+  for (int i = 0; i < chunk.end - chunk.begin; ++i) {
+    list.push_back(forward ? forward_piece(kind, chunk.begin + i) : backward_piece(kind, chunk.end - 1 - i));
+    list.back().chunk = chunk.chunk;
+  }
+  list.back().ends_pass = true;
+  list.back().ends_micro_batch = !forward && chunk.chunk == 0;
+}
+
 Body serial_body(const RankKind& kind, const Ranks& copies) {
   Body body;
   body.sets = layer_sets(kind.times, copies);
   body.chunks = {{kind.forward, kind.backward, kind.work}};
-  const int layers = static_cast<int>(kind.times.size());
-  for (int i = 0; i < layers; ++i) {
-    const LayerTime& layer = kind.times[i];
-    Piece piece;
-    piece.pass = Pass::kForward;
-    piece.duration = layer.forward;
-    piece.work = (*kind.works)[i].forward;
-    piece.needs = needs_of(layer, i);
-    piece.ends_pass = i + 1 == layers;
-    body.round.push_back(std::move(piece));
-  }
-  for (int i = layers - 1; i >= 0; --i) {
-    const LayerTime& layer = kind.times[i];
-    Piece piece;
-    piece.pass = Pass::kBackward;
-    piece.duration = layer.backward;
-    piece.work = (*kind.works)[i].backward;
-    // All of the layer is there when its backward pass begins.
-    for (const AtShare& need : body.round[i].needs) piece.needs.push_back({need.set, need.tensor, 0});
-    piece.gives = gives_of(layer, i);
-    piece.ends_pass = piece.ends_micro_batch = i == 0;
-    body.round.push_back(std::move(piece));
-  }
+  const ChunkLayers whole{0, 0, static_cast<int>(kind.times.size())};
+  add_pass(body.round, kind, Pass::kForward, whole);
+  add_pass(body.round, kind, Pass::kBackward, whole);
   return body;
 }
 

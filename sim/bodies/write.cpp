@@ -21,6 +21,14 @@ int number_of(const Piece& piece) { return 4 * piece.chunk + static_cast<int>(pi
 
 using Pieces = std::vector<Piece>;
 
+/// Lanes that passes and their messages are on: the first of the body's. What finishes may have further ones.
+std::size_t lanes_of_passes(const Body& body) {
+  int last = 0;
+  for (const Pieces* list : {&body.open, &body.round, &body.close})
+    for (const Piece& piece : *list) last = std::max(last, piece.lane);
+  return static_cast<std::size_t>(last) + 1;
+}
+
 /// A number for each tensor of a body, where it is asked for.
 class PerTensor {
  public:
@@ -83,6 +91,8 @@ class Writer {
   bool hooks_anywhere() const { return hooks_.first.stands || hooks_.last.stands || hooks_into_rounds(); }
   bool is_plain() const;
   void write_plain_round();
+  /// A flight that is `open` alone.
+  void write_short();
   void write_round(const Often& often);
   void write_loop(const Often& often, int rounds);
   void add_loop(const Often& often, int rounds);
@@ -279,7 +289,7 @@ void Writer::write_list(const Pieces& pieces, OpRef ready) {
 }
 
 bool Writer::is_plain() const {
-  return !hooks_anywhere() && body_.lanes.size() == 1 && body_.open.empty() && body_.close.empty() &&
+  return !hooks_anywhere() && lanes_of_passes(body_) == 1 && body_.open.empty() && body_.close.empty() &&
          std::all_of(body_.round.begin(), body_.round.end(),
                      [](const Piece& piece) { return is_pass(piece) && piece.waits.empty(); });
 }
@@ -318,7 +328,7 @@ void Writer::add_loop(const Often& often, int rounds) {
     return;
   }
   NewLoop loop;
-  loop.lanes = lanes_;
+  loop.lanes.assign(lanes_.begin(), lanes_.begin() + static_cast<std::ptrdiff_t>(lanes_of_passes(body_)));
   loop.min = rounds;
   loop.until = often.until;
   if (often.until.lane >= 0) {
@@ -326,7 +336,7 @@ void Writer::add_loop(const Often& often, int rounds) {
     loop.min = (rounds + loop.stride - 1) / loop.stride;
     loop.decided_by = body_.replica;
   }
-  loop.runs_on = runs_on_ = lanes_.size() > 1;
+  loop.runs_on = runs_on_ = loop.lanes.size() > 1;
   program_.begin_loop(loop);
   write_round(often);
   for (const Later& each : later_) {
@@ -349,10 +359,17 @@ void Writer::write_loop(const Often& often, int rounds) {
   for (std::size_t i = 0; i < body_.round.size(); ++i) before_[i] = program_.last(lanes_[body_.round[i].lane]);
 }
 
+void Writer::write_short() {
+  if (hooks_.last.stands) count_gives(body_.open);
+  counts_ = hooks_.last.stands != nullptr;
+  write_list(body_.open, {0, -1});
+}
+
 void Writer::write(const Often& often) {
   if (often.least <= 0) return;
   const int rounds = std::max(1, (often.least - body_.opened + body_.a_round - 1) / body_.a_round);
   if (often.until.lane >= 0 && hooks_anywhere()) throw std::logic_error("which round is the last is not known before");
+  if (body_.round.empty()) return write_short();
   write_list(body_.open, {0, -1});
   const bool first = hooks_.first.stands && has_new(body_.round, &Piece::needs, needed_);
   if (hooks_.last.stands) count_gives(body_.close);
@@ -380,7 +397,7 @@ OpRef write_finish(ProgramBuilder& program, const Body& body, OpRef ready) {
   if (body.finish.empty()) return ready;
   const Hooks none;
   Writer(program, body, none).write_list(body.finish, ready);
-  return program.last(program.lane(body.lanes[0]));
+  return program.last(program.lane(body.lanes[body.finish.back().lane]));
 }
 
 }  // namespace accosim

@@ -8,10 +8,32 @@
 
 namespace accosim {
 
+namespace {
+
+/// A message each way that arrives and one that leaves; and one gathered sequence, which the layers share.
+Bytes stage_buffers(const RankKind& kind) {
+  const ModelShare& share = kind.share;
+  return (share.stages > 1 ? 4 : 0) * kind.message + (share.sequence ? share.tensor : 0) * kind.message;
+}
+
+}  // namespace
+
 MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
-  return resident_memory({spec, kind.layers, kind.device, kind.shards, kind.steps(accumulation_steps),
-                          kind.tied_embeddings, kind.workload.implementation == Implementation::kAccocal, kind.replicas,
-                          kind.ranks});
+  MemoryInput input{spec,
+                    kind.layers,
+                    kind.device,
+                    kind.shards,
+                    kind.steps(accumulation_steps),
+                    kind.tied_embeddings,
+                    kind.workload.implementation == Implementation::kAccocal,
+                    kind.replicas,
+                    kind.ranks};
+  if (kind.share.stages > 1) {
+    input.chunk_layers = kind.chunk_layers;
+    input.in_flight = passes_in_flight(kind.share, input.accumulation_steps);
+  }
+  input.stage_buffers = stage_buffers(kind);
+  return resident_memory(input);
 }
 
 std::vector<KindMemory> memory_by_kind(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps) {

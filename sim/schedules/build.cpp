@@ -4,6 +4,8 @@
 
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/bodies/finish.hpp"
+#include "sim/bodies/pipeline.hpp"
 #include "sim/bodies/serial.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/replicas.hpp"
@@ -91,10 +93,11 @@ std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, i
 }  // namespace
 
 Body body_of(const ScheduleSpec& spec, const Costs& costs, const RankKind& kind, int micro_batches) {
-  static_cast<void>(costs);
-  static_cast<void>(micro_batches);
-  if (kind.share.stages > 1) throw std::logic_error("no body sends what the stages of a pipeline need");
-  return serial_body(kind, update_ranks(spec));
+  Body body = kind.share.stages > 1 ? pipeline_body(kind, update_ranks(spec), costs.parallel, micro_batches)
+                                    : serial_body(kind, update_ranks(spec));
+  body.finish = finish_pieces(spec, costs, kind, static_cast<int>(body.lanes.size()));
+  if (!body.finish.empty()) body.lanes.emplace_back("model");
+  return body;
 }
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {

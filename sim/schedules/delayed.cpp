@@ -29,6 +29,18 @@ Seconds scaling_time(const ScheduleInput& input) {
 
 }  // namespace
 
+namespace {
+
+/// What the ranks of a model still exchange of the gradients, before what follows on the communication lane.
+void add_finish(ProgramBuilder& program, const RuleInput& input) {
+  const OpRef reduced = program.last(kCommunicationLane);
+  const OpRef finished = write_finish(program, input.body, reduced);
+  if (finished.lane != reduced.lane)
+    program.compute(kCommunicationLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {finished});
+}
+
+}  // namespace
+
 OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef swap, Round round, bool reduces) {
   const Costs& costs = input.costs;
   const bool clone = round == Round::kEstimate;
@@ -38,6 +50,7 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
   if (reduces)
     add_over_copies(program, input, "reduce-scatter",
                     {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)});
+  add_finish(program, input);
   if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
     program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
   program.compute(kCommunicationLane, "optimizer", OpClass::kOptimizer, shard_optimizer_time(input));
