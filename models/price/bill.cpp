@@ -46,6 +46,7 @@ class BillMaker {
     billed.bytes = op.forward_bytes + op.backward_bytes;
     billed.parameters = op.parameters;
     billed.tensors = op.tensors;
+    billed.messages = op.messages;
     billed.beside_all = op.beside_all;
     billed.bound =
         bound_of(op.cls == OperatorClass::kMemory, billed.forward + billed.backward,

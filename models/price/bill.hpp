@@ -49,7 +49,8 @@ struct BilledOperator {
   Flops flops;  ///< forward and backward
   Bytes bytes;  ///< the same
   double parameters = 0;
-  std::vector<double> tensors;  ///< as the operator's
+  std::vector<double> tensors;            ///< as the operator's
+  std::vector<TensorMessage> messages{};  ///< the same
   bool beside_all = false;
   Bound bound = Bound::kMemory;
 };

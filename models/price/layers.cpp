@@ -8,6 +8,7 @@
 
 #include "models/price/accocal_layers.hpp"
 #include "models/price/operators.hpp"
+#include "models/price/tensor_messages.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
@@ -30,6 +31,8 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   token.parameters = table;
   token.tensors = {table};
   token.activations = ids;
+  // A learned table of positions is added to whole sequences, which are cut up behind that, without a collective.
+  token.messages = messages_of_embedding(z.split, rows, model.learned_positions);
   add_up(token);
   layer.operators.push_back(token);
   double parameters = table;
@@ -41,7 +44,7 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
     position.name = "position embedding";
     position.forward = {memory_kernel(3 * looked_up + 2 * rows, 2)};
     position.backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)};
-    position.parameters = positions;
+    position.parameters = position.alike = positions;
     position.tensors = {positions};
     add_up(position);
     layer.operators.push_back(position);
@@ -55,6 +58,14 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
 void run_again(Operator& op, const std::vector<Kernel>& kernels) {
   op.backward.insert(op.backward.end(), kernels.begin(), kernels.end());
   add_up(op);
+}
+
+/// Its collectives too, which nothing then runs beside.
+void send_again(Operator& op) {
+  std::vector<TensorMessage> again;
+  for (const TensorMessage& message : op.messages)
+    if (!message.backward) again.push_back({message.kind, message.bytes, true, Beside::kNothing});
+  op.messages.insert(op.messages.end(), again.begin(), again.end());
 }
 
 Bytes kept_by(const std::vector<Operator>& ops) {
@@ -71,10 +82,13 @@ bool is_behind_the_last_need(const Operator& op, const Sizes& z) { return !z.dro
 void recompute_all(const Sizes& z, bool early_stop, std::vector<Operator>& ops) {
   const Bytes before = kept_by(ops);
   for (Operator& op : ops) {
-    if (!early_stop || !is_behind_the_last_need(op, z)) run_again(op, op.forward);
+    if (!early_stop || !is_behind_the_last_need(op, z)) {
+      run_again(op, op.forward);
+      send_again(op);
+    }
     op.activations = Bytes{0};
   }
-  ops.front().activations = z.tokens * z.hidden * z.stream;
+  ops.front().activations = z.own_tokens * z.hidden * z.stream;
   ops.front().workspace = before - ops.front().activations;
 }
 
@@ -89,12 +103,21 @@ void recompute_attention(std::vector<Operator>& ops) {
   ops.front().workspace = before - kept_by(ops);
 }
 
+/// What its reduce-scatters leave of the forward pass.
+Bytes scattered(const Operator& op, const Sizes& z) {
+  Bytes sum;
+  for (const TensorMessage& message : op.messages)
+    if (!message.backward && message.kind == CollectiveKind::kReduceScatter) sum += message.bytes / z.split.ranks;
+  return sum;
+}
+
 /// torchtitan's selective_op: the outputs of attention and of the first, third, fifth... matrix product are kept, all
 /// else is computed again from the block's input and these. A compiler keeps only what its backward graph reads, and
-/// nothing reads the output of the last product.
+/// nothing reads the output of the last product. What a reduce-scatter put out is kept too, so that none runs again;
+/// the gather before a product runs once in the backward pass, recomputed or not.
 void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   const Bytes before = kept_by(ops);
-  Bytes kept = z.tokens * z.hidden * z.stream;
+  Bytes kept = z.own_tokens * z.hidden * z.stream;
   const bool compiled = z.implementation == Implementation::kCompiled;
   int products = 0;
   for (Operator& op : ops) {
@@ -110,6 +133,7 @@ void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
       }
     }
     run_again(op, again);
+    if (!compiled || !is_behind_the_last_need(op, z)) kept += scattered(op, z);
     op.activations = Bytes{0};
   }
   ops.front().activations = kept;
@@ -129,7 +153,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
                                                                               : std::vector<double>{z.ffn, z.ffn};
 
   ops.push_back(norm("attention norm", model, z));
-  ops.push_back(product("qkv projection", z, z.hidden, projections, model.qkv_bias ? qkv : 0, norm_output(model, z)));
+  ops.push_back(product("qkv projection", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
+                        norm_output(model, z)));
   if (!model.learned_positions) ops.push_back(rotary(z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
   if (workload.attention != Attention::kNaive)
@@ -138,14 +163,16 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     add_naive_attention(model, z, ops);
   for (Operator& op : ops)
     if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
-  ops.push_back(
-      product("output projection", z, z.query, {z.hidden}, model.attention_output_bias ? z.hidden : 0, z.act));
+  ops.push_back(product("output projection", z, Split::kInner, z.query, {z.hidden},
+                        model.attention_output_bias ? z.hidden : 0, z.act));
   ops.push_back(residual("attention residual", z));
   ops.push_back(norm("mlp norm", model, z));
   const double up_columns = (model.gated_mlp ? 2 : 1) * z.ffn;
-  ops.push_back(product("mlp up", z, z.hidden, up, model.mlp_bias ? up_columns : 0, norm_output(model, z)));
+  ops.push_back(
+      product("mlp up", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, norm_output(model, z)));
   ops.push_back(activation(model, z));
-  ops.push_back(product("mlp down", z, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0, activation_output(model, z)));
+  ops.push_back(product("mlp down", z, Split::kInner, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0,
+                        activation_output(model, z)));
   ops.back().before_the_sum = true;
   ops.push_back(residual("mlp residual", z));
   ops.back().before_the_sum = true;
@@ -178,7 +205,8 @@ Layer head_layer(const Model& model, const Sizes& z) {
   ops.push_back(norm("final norm", model, z));
   Sizes wide = z;
   wide.fp8 = false;
-  ops.push_back(in_16_bits(product("lm head", wide, z.hidden, {z.vocab}, 0, norm_output(model, z)), z));
+  ops.push_back(
+      in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z));
   const double table = ops.back().parameters;
   if (model.tie_word_embeddings) {
     ops.back().parameters = 0;
@@ -199,7 +227,8 @@ bool is_recomputed(const RecomputedBlocks& blocks, int index) {
 }
 
 std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
-  if (share.tensor > 1) throw std::logic_error("no layer is split yet");
+  const bool whole_only = family_of(model).measured || workload.implementation == Implementation::kAccocal;
+  if (share.tensor > 1 && whole_only) throw std::logic_error("these layers are not split");
   if (family_of(model).measured) {
     Operator whole;
     whole.name = "micro-batch";
@@ -208,7 +237,7 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload, const
     whole.forward_kernels = whole.backward_kernels = 0;
     return {Layer{LayerKind::kMeasured, {whole}}};
   }
-  const Sizes z = sizes_of(model, workload);
+  const Sizes z = sizes_of(model, workload, share.tensor, share.sequence);
   if (workload.implementation == Implementation::kAccocal)
     return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
                           workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
@@ -288,7 +317,7 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   Flops forward;
   for (const Layer& layer : share_of(layers_of(model, needed), share))
     for (const Operator& op : layer.operators) forward += op.forward_flops;
-  return 3 * forward;
+  return 3.0 / share.tensor * forward;
 }
 
 }  // namespace accosim

@@ -72,7 +72,8 @@ Bytes buffer_bytes(const Model& model, Implementation implementation);
 /// Floating-point operations of one micro-batch that the model needs, forward and backward, without recomputation:
 /// matrix products and attention (causal attention counted at the half it computes). For a model with untied embeddings
 /// 6 x tokens x (parameters in matrices, the embedding table excluded) + 12 x heads x head_dim x attended_pairs x batch
-/// summed over the blocks: three times the forward, since a backward of a product is two products. Of a share its own.
+/// summed over the blocks: three times the forward, since a backward of a product is two products. Of a share its own:
+/// of split tensors an even part, without what a rank pads or copies.
 Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share = {});
 
 /// Whether the block numbered `index` from 0 is among them. Every k-th: k, 2 k... counted from 1, as torchtitan's

@@ -52,7 +52,7 @@ struct Operator {
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;  ///< that a rank holds
   double alike = 0;       ///< of these, what all ranks that split the layer hold: norms, biases behind a sum
-  std::vector<TensorMessage> messages{};
+  std::vector<TensorMessage> messages{};  ///< forward, backward, then those that recomputation repeats
   std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
   bool beside_all = false;      ///< its kernels run with those of the layer's other operators: a cast or a sum for each
   bool before_the_sum = false;  ///< the block's last product, or the sum with the stream that alone reads it

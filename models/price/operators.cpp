@@ -3,6 +3,7 @@
 #include "models/price/operators.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "models/spec/device.hpp"
@@ -36,7 +37,7 @@ Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Ke
 
 /// Hugging Face's RMSNorm is written out in Python: to fp32, square, mean, + eps, rsqrt, multiply, back, times weight.
 Operator eager_rms_norm(const char* name, const Sizes& z) {
-  const double n = z.tokens * z.hidden;
+  const double n = z.own_tokens * z.hidden;
   const Bytes x = n * z.stream, wide = n * kWord;
   const bool narrow = z.stream < kWord;
   const Bytes to_wide = narrow ? x + wide : Bytes{0};
@@ -139,20 +140,29 @@ Operator softmax(const Model& model, const Sizes& z, double square) {
   return op;
 }
 
+/// Rows of the vocabulary that one of several ranks holds.
+double vocabulary_share(int vocabulary, int ranks, Implementation implementation) {
+  if (ranks == 1) return vocabulary;
+  const double unit = implementation == Implementation::kFused ? 128 : 1;
+  return unit * std::ceil(vocabulary / (unit * ranks));
+}
+
 }  // namespace
 
-Sizes sizes_of(const Model& model, const Workload& workload) {
+Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
   Sizes z{};
   z.batch = workload.micro_batch_size;
   z.seq = workload.sequence_length;
   z.tokens = z.batch * z.seq;
+  z.split = {ranks, sequence && ranks > 1};
+  z.own_tokens = z.split.sequence ? z.tokens / ranks : z.tokens;
   z.hidden = model.hidden_size;
-  z.heads = model.num_attention_heads;
+  z.heads = 1.0 * model.num_attention_heads / ranks;
   z.head_dim = model.head_dim;
   z.query = z.heads * z.head_dim;
-  z.key_value = static_cast<double>(model.num_key_value_heads) * z.head_dim;
-  z.ffn = model.intermediate_size;
-  z.vocab = model.vocab_size;
+  z.key_value = std::max(1.0, 1.0 * model.num_key_value_heads / ranks) * z.head_dim;
+  z.ffn = 1.0 * model.intermediate_size / ranks;
+  z.vocab = vocabulary_share(model.vocab_size, ranks, workload.implementation);
   // fp8 training quantises the inputs of a product on the fly; what is stored between operators has 16 bits.
   z.act = std::max(bytes_of(workload.compute), Bytes{2});
   z.param = bytes_of(workload.parameter_dtype);
@@ -196,14 +206,14 @@ Operator in_16_bits(Operator op, const Sizes& z) {
 double norm_parameters(const Model& model) { return (model.rms_norm ? 1.0 : 2.0) * model.hidden_size; }
 
 Operator norm(const char* name, const Model& model, const Sizes& z) {
-  const Bytes x = z.tokens * z.hidden * z.stream;
+  const Bytes x = z.own_tokens * z.hidden * z.stream;
   Operator op;
   if (model.rms_norm && z.implementation == Implementation::kEager) {
     op = eager_rms_norm(name, z);
   } else {
     // forward r w; backward: dx r r w, and the gradients of weight and bias r r. Under autocast eager code computes it
     // in fp32: what has 16 bits is cast before, the input and both vectors, and its gradients after.
-    const double n = z.tokens * z.hidden;
+    const double n = z.own_tokens * z.hidden;
     const bool widened = z.autocast && z.implementation == Implementation::kEager && z.stream < kWord;
     const Bytes in = widened ? n * kWord : x, out = n * norm_output(model, z);
     op = memory_op(name, {memory_kernel(in + out, 1, kNormEfficiency, kNormWork * n)},
@@ -216,7 +226,7 @@ Operator norm(const char* name, const Model& model, const Sizes& z) {
     }
     op.activations = in;
   }
-  op.parameters = norm_parameters(model);
+  op.parameters = op.alike = norm_parameters(model);
   op.tensors.assign(model.rms_norm ? 1 : 2, z.hidden);
   return op;
 }
@@ -231,7 +241,7 @@ Bytes activation_output(const Model& model, const Sizes& z) {
   return z.autocast && written_out && z.implementation == Implementation::kEager ? kWord : z.act;
 }
 
-Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias,
+Operator product(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs, double bias,
                  Bytes element) {
   Operator op;
   op.name = name;
@@ -257,7 +267,8 @@ Operator product(const char* name, const Sizes& z, double in, const std::vector<
     op.backward.push_back(gemm_kernel({1, in, out, t, operand, merged ? z.grad : z.act, merged}));
   }
   if (bias > 0)  // its gradient is a sum over the tokens
-    op.backward.push_back(memory_kernel(t * all * z.act, static_cast<int>(outs.size())));
+    op.backward.push_back(
+        memory_kernel((split == Split::kInner ? z.own_tokens : t) * all * z.act, static_cast<int>(outs.size())));
   if (casts > 0) op.backward.push_back(cast);
   if (outs.size() > 1)  // the gradients of the shared input are added: two reads and a write each
     op.backward.push_back(memory_kernel(3.0 * static_cast<double>(outs.size() - 1) * t * in * element,
@@ -267,13 +278,18 @@ Operator product(const char* name, const Sizes& z, double in, const std::vector<
     op.tensors.push_back(in * out);
     if (bias > 0) op.tensors.push_back(out);
   }
-  op.activations = std::max(1, casts) * t * in * z.act;
+  const double kept = split == Split::kColumns ? z.own_tokens : t;
+  op.activations = std::max(1, casts) * kept * in * z.act;
+  if (kept < t) op.workspace = t * in * z.act;
+  if (split == Split::kInner) op.alike = bias;
+  op.messages = split == Split::kColumns ? messages_of_columns(z.split, t * in * element, t * in * z.act)
+                                         : messages_of_inner(z.split, t * all * z.act);
   add_up(op);
   return op;
 }
 
 Operator residual(const char* name, const Sizes& z) {
-  const double n = z.tokens * z.hidden;
+  const double n = z.own_tokens * z.hidden;
   const Bytes sum = n * (2 * z.stream + z.act);
   Operator op;
   switch (z.implementation) {
@@ -449,11 +465,12 @@ Operator cross_entropy(const Sizes& z) {
     loss.activations = fp32;
     loss.workspace = 2 * fp32;
   }
+  loss.messages = messages_of_loss(z.split, z.tokens);
   return loss;
 }
 
 Operator embedding_dropout(const Sizes& z) {
-  const double n = z.tokens * z.hidden;
+  const double n = z.own_tokens * z.hidden;
   Operator op =
       memory_op("embedding dropout", {dropout_kernel(n, z.stream, false)}, {dropout_kernel(n, z.stream, true)});
   op.activations = Bytes{n};

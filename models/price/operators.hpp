@@ -2,17 +2,21 @@
 // torch.compile, or the merged kernels of Megatron and Apex. For layers_of(); others use models/price/layers.hpp.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "models/price/operator.hpp"
+#include "models/price/tensor_messages.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {
 
-/// Sizes that every operator needs, so that the formulas read as in a paper.
+/// Sizes that every operator needs, so that the formulas read as in a paper. Heads, the inner size and the vocabulary
+/// are those of one of the ranks that split them.
 struct Sizes {
   double tokens;      ///< of the micro-batch
+  double own_tokens;  ///< of these, those that a rank has between split products: all, or its share of the sequence
   double batch, seq;  ///< sequences, tokens a sequence
   double hidden, heads, head_dim, query, key_value, ffn, vocab;
   Bytes act;      ///< an activation between matmuls
@@ -26,9 +30,13 @@ struct Sizes {
   bool fp8;       ///< the GEMMs of the blocks run in fp8; everything else is in 16 bits
   bool flash_3;   ///< fused attention is FlashAttention 3
   bool repeated;  ///< whether the keys and values of grouped-query attention are copied for every head
+  SplitRanks split;
   Implementation implementation;
 };
-Sizes sizes_of(const Model& model, const Workload& workload);
+/// Of one of `ranks` that split heads, inner size and vocabulary among them; with fewer key-value heads than ranks each
+/// has a copy of one. Megatron pads the vocabulary to a multiple of 128 times the ranks (training/vocab_utils.py),
+/// others give a rank a row more.
+Sizes sizes_of(const Model& model, const Workload& workload, int ranks = 1, bool sequence = false);
 
 /// Adds the kernels up into the operator's flops, bytes and launches.
 void add_up(Operator& op);
@@ -36,14 +44,19 @@ void add_up(Operator& op);
 double norm_parameters(const Model& model);
 /// Keeps its input; eager RMSNorm keeps the input's fp32 copy and the normalised tensor instead.
 Operator norm(const char* name, const Model& model, const Sizes& z);
+/// What ranks that split a product split of it: its columns, so that each needs the whole input and has its own part of
+/// the output; or its inner size, so that each has its own part of the input and the outputs are summed.
+enum class Split : std::uint8_t { kColumns, kInner };
 /// An element of what a norm, or the activation of an MLP, writes.
 Bytes norm_output(const Model& model, const Sizes& z);
 Bytes activation_output(const Model& model, const Sizes& z);
 /// GEMMs that share one input (tokens x in, `element` each), with `outs` columns each. Backward: dX = dY W' and
 /// dW = X' dY. `bias` is the number of its elements. Keeps its input, cast for each GEMM where it is wider. In fp8 each
 /// operand is scaled and cast first: torchao reads it for its largest value, casts it, and transposes what a GEMM needs
-/// in the other order; merged code (Transformer Engine, delayed scaling) casts and transposes in one pass.
-Operator product(const char* name, const Sizes& z, double in, const std::vector<double>& outs, double bias,
+/// in the other order; merged code (Transformer Engine, delayed scaling) casts and transposes in one pass. Sizes are of
+/// one rank. Where the sequence is split too, of an input that is gathered it keeps its own slice alone; the whole is
+/// its workspace. A bias behind a sum is added after it, by every rank.
+Operator product(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs, double bias,
                  Bytes element);
 /// stream + dropout(branch); backward adds the gradients of the two paths. Keeps dropout's mask, a byte an element.
 Operator residual(const char* name, const Sizes& z);
