@@ -198,7 +198,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   return layer;
 }
 
-Layer head_layer(const Model& model, const Sizes& z) {
+/// `tied`: its matrix is the embedding's, of the same rank.
+Layer head_layer(const Model& model, const Sizes& z, bool tied) {
   Layer layer;
   layer.kind = LayerKind::kHead;
   std::vector<Operator>& ops = layer.operators;
@@ -208,7 +209,7 @@ Layer head_layer(const Model& model, const Sizes& z) {
   ops.push_back(
       in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z));
   const double table = ops.back().parameters;
-  if (model.tie_word_embeddings) {
+  if (tied) {
     ops.back().parameters = 0;
     ops.back().tensors.clear();
   }
@@ -255,7 +256,7 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload, const
       same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, kind.second)});
     layers.push_back(same->second);
   }
-  layers.push_back(head_layer(model, z));
+  layers.push_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
   return layers;
 }
 

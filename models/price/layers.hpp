@@ -48,6 +48,8 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share);
 /// gradient is the last to be complete. What is recomputed is in the backward's kernels, and the activations that this
 /// brings back are the block's workspace (of its first operator).
 ///
+/// In a pipeline a tied table is also the head's own on the last stage.
+///
 /// A measured model is one layer that holds its parameters and costs nothing: its time is known.
 ///
 /// Element sizes: matmuls and what lies between them in `compute` (fp8 matmuls still exchange 16-bit activations).

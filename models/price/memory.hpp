@@ -42,7 +42,7 @@ enum class MemoryUse : std::uint8_t {
   kCommunicationBuffer,
   kActivations,
   kLogitsAndLoss,
-  kStageBuffers,    ///< what stages of a pipeline send each other, and what a split sequence is gathered in
+  kStageBuffers,    ///< what stages of a pipeline send each other
   kAllocatorSlack,  ///< what the allocator holds beyond the tensors
   kReserved,        ///< Device::reserved_memory: CUDA context and libraries
 };
@@ -64,7 +64,7 @@ inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
                                                     "communication buffer",
                                                     "activations",
                                                     "logits and loss",
-                                                    "messages and gathered sequence",
+                                                    "messages between stages",
                                                     "allocator slack",
                                                     "reserved"};
 
@@ -101,7 +101,7 @@ struct MemoryInput {
   std::optional<int> ranks{};       ///< that make an update together; absent: those that share one copy
   std::vector<int> chunk_layers{};  ///< how many of the layers each chunk has; empty: all are one
   int in_flight = 1;                ///< passes over a chunk, forward and not yet backward, at most
-  Bytes stage_buffers{};            ///< for messages between stages, and a gathered sequence
+  Bytes stage_buffers{};            ///< for messages between stages
 };
 
 /// Memory at the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that

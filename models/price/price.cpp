@@ -78,7 +78,7 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
     kind.chunk_layers.push_back(chunk.end - chunk.begin);
   const bool end = share.stage == 0 || share.stage + 1 == share.stages;
   if (model.tie_word_embeddings && share.stages > 1 && end) kind.shared_table = table_of(*kind.layers);
-  kind.message = cut || share.sequence ? boundary_bytes(model, workload, share) : Bytes{0};
+  kind.message = cut ? boundary_bytes(model, workload, share) : Bytes{0};
   kind.bill = bill_of(kind.layers, device, workload.compute);
   kind.times = layer_times(kind.bill);
   if (family_of(model).measured) {

@@ -10,11 +10,8 @@ namespace accosim {
 
 namespace {
 
-/// A message each way that arrives and one that leaves; and one gathered sequence, which the layers share.
-Bytes stage_buffers(const RankKind& kind) {
-  const ModelShare& share = kind.share;
-  return (share.stages > 1 ? 4 : 0) * kind.message + (share.sequence ? share.tensor : 0) * kind.message;
-}
+/// A message each way that arrives and one that leaves. A gathered sequence is its product's workspace.
+Bytes stage_buffers(const RankKind& kind) { return (kind.share.stages > 1 ? 4 : 0) * kind.message; }
 
 }  // namespace
 
