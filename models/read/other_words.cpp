@@ -49,17 +49,62 @@ std::string chip_of(const std::string& device) {
 
 }  // namespace
 
+namespace {
+
+/// How a model is split, by the words that others have for our key.
+struct Split {
+  const char* ours;
+  const char* value;  ///< an example
+  std::vector<std::string> words;
+};
+const std::vector<Split>& splits() {
+  static const std::vector<Split> kAll = {
+      {"tensor_parallel_size",
+       "8",
+       {"tensor_parallel", "tp", "tp_size", "tensor_model_parallel_size", "tensor_parallel_degree"}},
+      {"pipeline_parallel_size",
+       "4",
+       {"pipeline_parallel", "pp", "pp_size", "pipeline_model_parallel_size", "pipeline_parallel_degree",
+        "pipeline_stages", "num_stages"}},
+      {"virtual_pipeline_stages",
+       "2",
+       {"vpp", "vp", "vp_size", "virtual_pipeline_size", "virtual_pipeline_model_parallel_size",
+        "num_virtual_stages_per_pipeline_rank"}},
+      {"sequence_parallel", "true", {"sp", "enable_sequence_parallel", "sequence_parallelism"}},
+      {"pipeline_schedule", "\"1f1b\"", {"pipeline_parallel_schedule", "schedule"}},
+      {"overlap_p2p", "true", {"overlap_p2p_comm", "overlap_p2p_communication"}},
+      {"tensor_overlap",
+       "true",
+       {"tp_comm_overlap", "ub_tp_comm_overlap", "async_tensor_parallel", "enable_async_tensor_parallel",
+        "user_buffers"}},
+      {"stage_layers", "[7, 9, 9, 7]", {"layers_per_stage", "pipeline_model_parallel_layout", "partition"}},
+  };
+  return kAll;
+}
+
+/// What the parallelism has that nobody models yet.
+void add_unmodelled(Words& words) {
+  const auto parallel = [&](const char* what, const std::vector<std::string>& keys) {
+    add(words, keys, fmt::format("{} parallelism is not modelled yet; leave it out", what));
+  };
+  parallel("context", {"context_parallel_size", "context_parallel", "context_parallel_degree", "cp", "cp_size"});
+  parallel("expert", {"expert_parallel_size", "expert_parallel", "expert_model_parallel_size", "expert_parallel_degree",
+                      "ep", "ep_size"});
+}
+
+}  // namespace
+
 const std::map<std::string, std::string>& training_words() {
   static const Words kAll = [] {
     Words words;
-    const auto parallel = [&](const char* what, const std::vector<std::string>& keys) {
-      add(words, keys, fmt::format("{} parallelism is not modelled yet; leave it out", what));
-    };
-    parallel("tensor", {"tensor_parallel_size", "tensor_parallel", "tp", "tp_size", "tensor_model_parallel_size"});
-    parallel("pipeline",
-             {"pipeline_parallel_size", "pipeline_parallel", "pp", "pp_size", "pipeline_model_parallel_size"});
-    parallel("context", {"context_parallel_size", "context_parallel", "cp", "cp_size", "sequence_parallel"});
-    parallel("expert", {"expert_parallel_size", "expert_parallel", "ep", "ep_size"});
+    for (const Split& split : splits()) {
+      std::vector<std::string> keys = split.words;
+      keys.emplace_back(split.ours);
+      std::erase(keys, "schedule");  // which is no word of pipelines alone
+      add(words, keys, fmt::format("here it is \"parallel\": {{\"{}\": {}}}", split.ours, split.value));
+    }
+    add(words, {"parallelism", "model_parallel"}, is_here("parallel"));
+    add_unmodelled(words);
     add(words, {"global_batch_size", "train_batch_size", "total_batch_size", "samples_per_update"},
         "it is micro_batch_size x gradient_accumulation_steps x GPUs: write \"gradient_accumulation_steps\": the "
         "global "
@@ -84,6 +129,29 @@ const std::map<std::string, std::string>& training_words() {
     add(words, {"compile", "torch_compile"}, "here it is \"implementation\": \"compiled\"");
     add(words, {"fused_adamw", "fused", "fused_optimizer"}, "here it is \"optimizer_implementation\": \"fused\"");
     add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");
+    return words;
+  }();
+  return kAll;
+}
+
+const std::map<std::string, std::string>& parallel_words() {
+  static const Words kAll = [] {
+    Words words;
+    for (const Split& split : splits()) add(words, split.words, is_here(split.ours));
+    add(words, {"num_layers_per_virtual_pipeline_stage", "num_layers_per_virtual_stage"},
+        "here it is \"virtual_pipeline_stages\", the chunks of each stage: num_hidden_layers / (pipeline_parallel_size "
+        "x "
+        "the blocks of a chunk)");
+    add(words,
+        {"data_parallel_size", "data_parallel", "dp", "dp_size", "data_parallel_degree", "data_parallel_shard_degree",
+         "data_parallel_replicate_degree"},
+        "it is what is left of the GPUs: GPUs / (tensor_parallel_size x pipeline_parallel_size); leave it out");
+    add(words, {"use_tp_pp_dp_mapping"}, "here it is \"order\": \"tp-cp-ep-pp-dp\"");
+    add(words,
+        {"micro_batches", "num_microbatches", "num_micro_batches", "pipeline_parallel_microbatch_size",
+         "gradient_accumulation_steps"},
+        "the micro-batches of an update are \"gradient_accumulation_steps\" of the training");
+    add_unmodelled(words);
     return words;
   }();
   return kAll;

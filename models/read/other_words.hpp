@@ -10,8 +10,9 @@
 
 namespace accosim {
 
-/// Notes for ObjectReader::finish(), by key: of the training, of a node group, of a schedule.
+/// Notes for ObjectReader::finish(), by key: of the training, of its "parallel", of a node group, of a schedule.
 const std::map<std::string, std::string>& training_words();
+const std::map<std::string, std::string>& parallel_words();
 const std::map<std::string, std::string>& node_group_words();
 const std::map<std::string, std::string>& schedule_words();
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
@@ -65,6 +67,13 @@ std::vector<std::string> expanded(const JsonValue& tree, const std::vector<std::
     pointers = std::move(longer);
   }
   return pointers;
+}
+
+/// Objects that a file may leave out, and whose keys may be set all the same.
+constexpr std::string_view kOptional[] = {"/training/parallel"};
+
+bool is_optional(const std::string& pointer) {
+  return std::find(std::begin(kOptional), std::end(kOptional), pointer) != std::end(kOptional);
 }
 
 }  // namespace
@@ -139,6 +148,8 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
     } else if (last) {
       at->set(key, std::move(value));
       return;
+    } else if (is_optional(walked) && value.kind != JsonKind::kNull) {
+      at = &at->set(key, json_object(origin));
     } else {
       diagnostics.add(origin, walked, "no such key" + hint(key, keys_of(*at)));
       return;

@@ -12,6 +12,7 @@
 #include "models/read/check_schedules.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/read_cluster.hpp"
+#include "models/read/read_parallel.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/read/read_training.hpp"
 #include "models/read/read_unsteady.hpp"
@@ -113,6 +114,9 @@ Ground read_parts(ObjectReader& top) {
   } else {
     top.fail("cluster", "missing; write the path of a cluster file");
   }
+  // After an error no schedule shall be looked at on a grid that there is not.
+  if (ground.cluster && !check_parallel(ground.training, ground.model, *ground.cluster, top))
+    ground.training.parallel = {};
   return ground;
 }
 
@@ -122,6 +126,7 @@ void check_on(const Ground& ground, const std::vector<ScheduleSpec>& schedules, 
   check_own_inner_updates(schedules, ground.cluster, top);
   if (ground.model) check_collectives(schedules, ground.cluster, ground.training, *ground.model, top);
   check_drawn(schedules, ground.cluster, ground.training, top);
+  if (ground.cluster) check_replicas(schedules, ground.training, *ground.cluster, top);
 }
 
 void check_unsteady_on(const Ground& ground, ObjectReader& top) {

@@ -10,6 +10,7 @@
 
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
+#include "models/read/read_parallel.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -36,6 +37,12 @@ using Of = const Reading&;
 
 bool is_own_step(Of of) { return of.training.implementation == Implementation::kAccocal; }
 
+bool is_pipeline(Of of) { return of.training.parallel.pipeline > 1; }
+/// Chunks that are interleaved are looked at when a group of micro-batches is through all of them.
+int looks_apart(Of of) {
+  return of.training.parallel.schedule == PipelineSchedule::kInterleaved ? of.training.parallel.pipeline : 1;
+}
+
 bool is_overlapped(Of of) { return of.spec.overlap == Overlap::kBackward; }
 bool is_broadcast(Of of) { return of.spec.parameter_sync == ParameterSync::kBroadcast; }
 bool has_no_tensors(Of of) { return of.spec.buckets != Buckets::kTensors; }
@@ -50,7 +57,8 @@ CommunicationDefaults defaults_of(Of of, std::optional<Overlap> overlap = {}) {
   return communication_defaults(of.training.framework, of.traits, overlap, bytes_of(of.spec.gradient_dtype));
 }
 
-/// How many ranks make an update together: all, or those of a replica, which may be of unlike sizes.
+/// How many ranks sum a gradient: all that have the same part of the model, or those of a replica, which may be of
+/// unlike sizes.
 struct UpdateRanks {
   double fewest = 0, most = 0;
 };
@@ -58,11 +66,12 @@ struct UpdateRanks {
 UpdateRanks update_ranks(Of of) {
   if (!of.cluster || of.cluster->nodes.empty()) return {};
   UpdateRanks ranks{std::numeric_limits<double>::infinity(), 0};
+  const int model = model_ranks_of(of.training.parallel);
   for (const NodeGroup& group : of.cluster->nodes) {
-    const double own = group.gpus * (island_of(of.spec) == Island::kGroup ? group.count : 1.0);
+    const double own = group.gpus * (island_of(of.spec) == Island::kGroup ? group.count : 1.0) / model;
     ranks = {std::min(ranks.fewest, own), std::max(ranks.most, own)};
   }
-  const double all = gpu_count(*of.cluster);
+  const double all = gpu_count(*of.cluster) / model;
   const bool islands = traits_of(of.spec).local && island_of(of.spec) != Island::kGpu;
   return islands ? ranks : UpdateRanks{all, all};
 }
@@ -205,6 +214,8 @@ std::string wrong_by_layer(Of of) {
 
 /// What is done in the node in the code that both were released with.
 std::string wrong_form(Of of) {
+  if (of.spec.form == MethodForm::kCode && is_pipeline(of))
+    return "is \"code\", whose replicas are nodes, and here a node has a stage of a model; write \"paper\"";
   if (of.spec.form != MethodForm::kCode || !of.cluster || node_count(*of.cluster) > 1) return "";
   return "is \"code\", whose replicas are nodes, and the cluster has one, which would meet nobody; write \"paper\"";
 }
@@ -230,9 +241,24 @@ void read_replica(Of of, const char* key) {
 }
 
 std::string wrong_shard_group(Of of) {
+  if (is_hybrid(of.spec) && is_pipeline(of))
+    return "is \"node\", and which ranks of a stage share a node is not modelled yet in pipelines; write \"world\"";
   if (!is_hybrid(of.spec) || !of.cluster) return "";
   const std::string unequal = unequal_in_words(of.cluster->nodes, false);
   return unequal.empty() ? "" : fmt::format("\"node\" needs {}; write \"world\"", unequal);
+}
+
+/// What a replica is must hold whole models.
+std::string wrong_replica(Of of) {
+  const Parallel& parallel = of.training.parallel;
+  if (!of.cluster || holds_replicas(*of.cluster, island_of(of.spec), parallel)) return "";
+  if (of.spec.island == Island::kNode)
+    return "is a node, and in a pipeline a node has a part of a model; write \"gpu\", which then is a model on its "
+           "GPUs, or \"group\"";
+  return fmt::format(
+      "is a node group, and not all have GPUs for whole models of {} GPUs; write \"gpu\", which then is a "
+      "model on its GPUs",
+      model_ranks_of(parallel));
 }
 
 constexpr const char* kNoneInside = "none";
@@ -254,6 +280,11 @@ void read_inner(Of of, const char* key) {
 
 /// Shards meet those of the same place in the other replicas.
 std::string wrong_inner(Of of) {
+  const ScheduleTraits* const inner = inner_schedule(of.spec);
+  if (is_pipeline(of) && inner != nullptr && (inner->delayed || *inner->not_in_pipelines != '\0'))
+    return fmt::format(
+        "is \"{}\", which is not modelled yet in replicas whose models have several stages; write \"{}\"", inner->name,
+        inner_names().front());
   if (!is_sharded_inside(of.spec) || !of.cluster) return "";
   const std::string unequal = unequal_in_words(of.cluster->nodes, island_of(of.spec) == Island::kGroup);
   return unequal.empty() ? ""
@@ -264,6 +295,9 @@ std::string wrong_inner(Of of) {
 /// What keeps a hierarchical meeting from being one, and what to write.
 std::string wrong_meeting(Of of) {
   if (of.spec.meeting != Meeting::kHierarchical || !of.cluster) return "";
+  if (is_pipeline(of))
+    return "is \"hierarchical\", and which ranks of a stage share a site is not modelled yet in pipelines; write "
+           "\"ring\"";
   const Cluster& cluster = *of.cluster;
   const bool apart = cluster.fabric.between_groups.has_value();
   const NodeGroup& first = cluster.nodes.front();
@@ -271,8 +305,9 @@ std::string wrong_meeting(Of of) {
     return fmt::format("\"hierarchical\" needs {}; write \"ring\"", unequal);
   if (!apart && node_count(cluster) < 2)
     return "is \"hierarchical\", and the cluster is one node, so there is one site; write \"ring\"";
-  if (first.gpus * (apart ? first.count : 1) < 2)
-    return "is \"hierarchical\", and a site has one GPU, which a ring joins as well; write \"ring\"";
+  if (const int models = first.gpus * (apart ? first.count : 1) / of.training.parallel.tensor; models < 2)
+    return fmt::format("is \"hierarchical\", and a site has one {}, which a ring joins as well; write \"ring\"",
+                       of.training.parallel.tensor > 1 ? "model" : "GPU");
   return "";
 }
 
@@ -281,10 +316,12 @@ void check_own_steps_of_rounds(Of of) {
   if (!of.cluster || of.spec.balance != Balance::kNone) return;
   for (const NodeGroup& group : of.cluster->nodes)
     for (const int steps : group.accumulation_steps) {
-      if (steps % of.traits.rounds == 0) continue;
+      const int apart = of.traits.rounds * looks_apart(of);
+      if (steps % apart == 0) continue;
       of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
-                                         "gradient_accumulation_steps; write an even number there",
-                                         of.spec.name, in_quotes(group.name), steps));
+                                         "gradient_accumulation_steps; write {} there",
+                                         of.spec.name, in_quotes(group.name), steps,
+                                         apart == 2 ? "an even number" : fmt::format("a multiple of {}", apart)));
       return;
     }
 }
@@ -336,10 +373,68 @@ void read_zero_stage(Of of, const char* key) {
   of.spec.reduce_dtype = of.spec.gradient_dtype;
 }
 
+/// The fewest micro-batches that a rank does in an update, or in a round of one.
+int least_flight(Of of) {
+  constexpr const char* kRound = "micro_batches_per_round";
+  const JsonValue* const round = of.traits.takes(kRound) ? of.reader.value().find(kRound) : nullptr;
+  if (round != nullptr && round->kind == JsonKind::kNumber)
+    return static_cast<int>(std::clamp(round->number, 1.0, 1.0 * kMaxInteger));
+  int least = of.training.gradient_accumulation_steps;
+  if (of.cluster && all_have_own_steps(*of.cluster)) least = kMaxInteger;
+  if (of.cluster)
+    for (const NodeGroup& group : of.cluster->nodes)
+      for (const int steps : group.accumulation_steps) least = std::min(least, steps);
+  return least / of.traits.rounds;
+}
+
+/// Whether a flight through a pipeline ends with the micro-batches that were known when it began.
+bool is_closed_flight(Of of) {
+  const int least = least_open_flight(of.training.parallel);
+  return is_pipeline(of) && (least == 0 || least_flight(of) < least);
+}
+
 /// Buckets that are reduced as they fill need a round whose last micro-batch is known.
 void read_late_communication(Of of, const char* key) {
-  const bool known = of.traits.rounds > 1 && is_overlapped(of);
-  of.spec.late_communication = of.reader.choice(key, known ? LateCommunication::kWait : LateCommunication::kAccumulate);
+  const bool known = of.traits.rounds > 1 && is_overlapped(of), closed = is_closed_flight(of);
+  const bool written = of.reader.has(key);
+  of.spec.late_communication =
+      of.reader.choice(key, known || closed ? LateCommunication::kWait : LateCommunication::kAccumulate);
+  if (!written && !known && closed) of.reader.find(key)->origin = origin_named("default of such a pipeline");
+}
+
+/// What keeps a pipeline from accumulating while it waits.
+std::string wrong_late_communication(Of of) {
+  if (!is_closed_flight(of) || of.spec.late_communication == LateCommunication::kWait) return "";
+  const int least = least_open_flight(of.training.parallel);
+  if (least == 0)
+    return "is \"accumulate\", and under \"gpipe\" no forward pass follows the first backward pass; write \"wait\", or "
+           "\"pipeline_schedule\": \"1f1b\"";
+  return fmt::format(
+      "is \"accumulate\", and more micro-batches can follow when {} are in the pipeline, where {} has {}; "
+      "write \"wait\", or more gradient_accumulation_steps",
+      least, of.traits.rounds > 1 ? "a round" : "an update", least_flight(of));
+}
+
+void read_poll_every(Of of, const char* key) {
+  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, looks_apart(of));
+}
+
+std::string wrong_poll_every(Of of) {
+  const int apart = looks_apart(of), every = of.spec.poll_every;
+  if (every % apart == 0) return "";
+  return fmt::format(
+      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write a "
+      "multiple of that, such as {}",
+      every, apart, std::max(1, every / apart) * apart);
+}
+
+std::string wrong_round(Of of) {
+  const int apart = looks_apart(of), round = of.spec.micro_batches_per_round;
+  if (round % apart == 0) return "";
+  return fmt::format(
+      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}, or "
+      "gradient_accumulation_steps that are a multiple of {}",
+      round, apart, (round / apart + 1) * apart, of.traits.rounds * apart);
 }
 
 /// What is wrong where something holds.
@@ -374,18 +469,30 @@ constexpr const char* kReducedTogether =
     "is about ranks that accumulate by themselves, and here all are reduced together in every micro-batch, so that "
     "late "
     "communication is waited for; leave it out";
+constexpr const char* kOncePiped =
+    "is \"every_micro_batch\", and the stages of a pipeline reduce gradients when the last micro-batch of an update is "
+    "through; write \"last_micro_batch\"";
 constexpr const char* kNoTensors =
     "is the size of buckets of tensors, and here they have none; write \"buckets\": \"tensors\", or leave it out";
 
 /// In the order in which they are read and resolved.
 constexpr Key kKeys[] = {
-    {.name = "sync", .read = into<&Spec::sync, &ScheduleTraits::usual_sync>},
+    {.name = "sync",
+     .read = into<&Spec::sync, &ScheduleTraits::usual_sync>,
+     .wrong = {{[](Of of) { return is_pipeline(of) && of.spec.sync == Sync::kEveryMicroBatch; }, kOncePiped}}},
     {.name = "offload_optimizer",
      .read = read_offload,
-     .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
+     .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}},
+     .wrong =
+         {{[](Of of) { return is_pipeline(of) && is_delayed_on_the_host(of); },
+           "is true, and ZeRO-Offload's delayed update reduces gradients after every micro-batch, which a pipeline "
+           "does not; write false"}}},
     {.name = "zero_stage",
      .read = read_zero_stage,
-     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}}},
+     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}},
+     .wrong = {{[](Of of) { return is_pipeline(of) && is_reduced_by_micro_batch(of); },
+                "is above 1, and then gradients are reduced after every micro-batch, which a pipeline does not; write "
+                "1"}}},
     {.name = "estimate",
      .read = into<&Spec::estimate>,
      .meaningless = {{is_own_step, "accocal gathers its estimates; leave it out"}},
@@ -495,15 +602,17 @@ constexpr Key kKeys[] = {
                          of.spec.late_communication == LateCommunication::kAccumulate;
                 },
                 "is \"accumulate\", and buckets that are reduced as they fill need a round whose last micro-batch is "
-                "known before it begins; write \"wait\", or \"overlap\": \"none\""}}},
+                "known before it begins; write \"wait\", or \"overlap\": \"none\""}},
+     .check = wrong_late_communication},
     {.name = "rollback_estimate",
      .read = into<&Spec::rollback_estimate>,
      .meaningless = {{[](Of of) { return of.spec.estimate == EstimateOf::kLocal; },
                       "is about states that an estimate changes, and a local one steps without them; leave it out"}}},
     {.name = "poll_every",
-     .read = count<&Spec::poll_every, 1, kMaxInteger>,
-     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}}},
-    {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
+     .read = read_poll_every,
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}},
+     .check = wrong_poll_every},
+    {.name = "micro_batches_per_round", .read = read_micro_batches_per_round, .check = wrong_round},
     {.name = "form", .read = into<&Spec::form>, .check = wrong_form},
     {.name = "inner_updates", .read = read_inner_updates},
     {.name = "outer_every",
@@ -524,7 +633,8 @@ constexpr Key kKeys[] = {
                 "is a node, and the cluster has one, which would meet nobody; write \"gpu\""},
                {[](Of of) { return of.spec.island == Island::kGroup && of.cluster && of.cluster->nodes.size() < 2; },
                 "is a node group, and the cluster has one, which would meet nobody; write \"node\", or a group of "
-                "\"nodes\" for each site"}}},
+                "\"nodes\" for each site"}},
+     .check = wrong_replica},
     {.name = "inner", .read = read_inner, .check = wrong_inner},
     {.name = "meeting",
      .read = into<&Spec::meeting>,
@@ -647,6 +757,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   spec.optimizer_dtype = reader.choice("optimizer_dtype", stored_dtypes(), Dtype::kFp32);
   // Where it is absent the training's holds, also where that is set anew later.
   spec.balance = reader.has("balance") ? reader.choice("balance", training.balance) : training.balance;
+  if (reader.has("balance") && spec.balance != Balance::kNone && model_ranks_of(training.parallel) > 1)
+    reader.fail("balance", kNoBalance);
   if (!known) return spec;  // nobody can tell whose the other keys are
   spec.runs_as = traits->runs_as;
   spec.reshard_after_forward = traits->usual_reshard;
@@ -658,6 +770,8 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
         origin_named(communication_defaults(training.framework, *traits, {}, bytes_of(spec.gradient_dtype)).source);
   if (const std::string missing = lacking(training.framework, of.traits); !missing.empty())
     reader.fail("name", missing);
+  if (is_pipeline(of) && *of.traits.not_in_pipelines != '\0')
+    reader.fail("name", fmt::format("{} {}", spec.name, of.traits.not_in_pipelines));
   for (const Key& key : kKeys)
     if (of.traits.takes(key.name)) read_key(key, of);
   const ScheduleTraits* const inner = inner_schedule(spec);

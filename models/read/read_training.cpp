@@ -4,6 +4,7 @@
 
 #include "models/read/other_words.hpp"
 #include "models/read/read_nccl.hpp"
+#include "models/read/read_parallel.hpp"
 #include "models/read/read_unsteady.hpp"
 #include "models/spec/accocal_step.hpp"
 #include "models/spec/constants.hpp"
@@ -47,6 +48,7 @@ void check_own_step(ObjectReader& reader, const Training& training, const std::o
   refuse("framework", training.framework != Framework::kPytorch, "is run by accocal; leave the framework out");
   refuse("dropout", training.dropout > 0, "has no dropout; write 0");
   refuse("gradient_clipping", training.gradient_clipping, "does not clip gradients; write false");
+  refuse("parallel", model_ranks_of(training.parallel) > 1, "has the whole model on every rank; leave it out");
 }
 
 }  // namespace
@@ -101,6 +103,8 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   if (reader.has("launch_interval")) training.launch_interval = reader.seconds("launch_interval");
   training.interference = reader.boolean("interference", true);
   training.unsteady = read_unsteady(reader, training.sequence_length);
+  training.parallel = read_parallel(reader, training, model);
+  if (training.balance != Balance::kNone && model_ranks_of(training.parallel) > 1) reader.fail("balance", kNoBalance);
   if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;

@@ -65,6 +65,60 @@ Dtype default_gradient_dtype(Framework framework, const ScheduleTraits& schedule
   return widened ? Dtype::kFp32 : parameters;
 }
 
+SplitDefaults split_defaults(Framework framework, const Parallel& parallel) {
+  SplitDefaults usual;
+  const bool piped = parallel.pipeline > 1;
+  if (piped && parallel.chunks > 1) usual.schedule = PipelineSchedule::kInterleaved;
+  switch (framework) {
+    case Framework::kPytorch:
+      usual.sequence = parallel.tensor > 1;
+      usual.overlap_messages = piped;
+      usual.source = "default of PyTorch, as torchtitan has it";
+      break;
+    case Framework::kDeepspeed: usual.source = "default of DeepSpeed (runtime/pipe/schedule.py)"; break;
+    case Framework::kMegatron:
+      usual.overlap_messages = piped && parallel.schedule == PipelineSchedule::kInterleaved;
+      usual.source = "default of Megatron-LM (megatron/training/arguments.py)";
+      break;
+  }
+  return usual;
+}
+
+std::string lacking_schedule(Framework framework, PipelineSchedule schedule) {
+  if (schedule == PipelineSchedule::kGpipe && framework != Framework::kPytorch)
+    return std::string("is \"gpipe\", which ") + title_of(framework) +
+           " does not have; write \"1f1b\", or \"framework\": \"pytorch\"";
+  return "";
+}
+
+std::string lacking_chunks(Framework framework) {
+  return framework == Framework::kDeepspeed
+             ? "gives a stage several chunks, and DeepSpeed's has one; write 1, or another framework"
+             : "";
+}
+
+std::string lacking_messages(Framework framework, const Parallel& parallel) {
+  const bool overlapped = parallel.overlap_messages, interleaved = parallel.schedule == PipelineSchedule::kInterleaved;
+  if (framework == Framework::kDeepspeed && overlapped)
+    return "is true, and a stage of DeepSpeed waits for each message; write false";
+  if (framework != Framework::kMegatron) return "";
+  if (overlapped && !interleaved)
+    return "is true, and Megatron-LM sends beside the computation only under the interleaved schedule; write false, or "
+           "\"virtual_pipeline_stages\": 2";
+  if (!overlapped && interleaved && parallel.pipeline == 2)
+    return "is false, and Megatron-LM then needs three stages or more for several chunks; write true";
+  return "";
+}
+
+std::string lacking_tensor_overlap(Framework framework) {
+  return framework == Framework::kDeepspeed
+             ? "cuts collectives up beside their GEMMs (Transformer Engine's user buffers, PyTorch's async tensor "
+               "parallelism), and DeepSpeed waits for them; write false"
+             : "";
+}
+
+bool wants_equal_stages(Framework framework) { return framework == Framework::kMegatron; }
+
 OptimizerImplementation default_optimizer(Framework framework) {
   return framework == Framework::kPytorch ? OptimizerImplementation::kForeach : OptimizerImplementation::kFused;
 }

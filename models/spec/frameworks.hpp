@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/spec/device.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
@@ -45,6 +46,32 @@ CommunicationDefaults communication_defaults(Framework framework, const Schedule
 /// distributed optimizer keep those of bf16 in fp32 (megatron/training/arguments.py:
 /// accumulate_allreduce_grads_in_fp32).
 Dtype default_gradient_dtype(Framework framework, const ScheduleTraits& schedule, Dtype parameters);
+
+/// How a model is split where nobody says more than into how many parts.
+struct SplitDefaults {
+  bool sequence = false;
+  PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
+  bool overlap_messages = false;
+  std::string source;  ///< whose default, and the file that says so
+};
+
+/// Preconditions: all of `parallel` that is not a default here has been read.
+/// PyTorch: as torchtitan has it, whose tensor parallelism splits the sequence too (torchtitan/models/llama3/infra/
+/// parallelize.py).
+/// DeepSpeed: PipelineModule has one schedule, whose sends and receives block (runtime/pipe/schedule.py, p2p.py).
+/// Megatron-LM: --sequence-parallel is off, and messages are overlapped under the interleaved schedule alone
+/// (megatron/training/arguments.py).
+SplitDefaults split_defaults(Framework framework, const Parallel& parallel);
+
+/// Why the framework does not run such a pipeline and what to write instead; empty where it does.
+std::string lacking_schedule(Framework framework, PipelineSchedule schedule);
+std::string lacking_chunks(Framework framework);
+/// Precondition: parallel.overlap_messages and all before it have been read.
+std::string lacking_messages(Framework framework, const Parallel& parallel);
+/// The same of collectives of split tensors beside their GEMMs.
+std::string lacking_tensor_overlap(Framework framework);
+/// Whether all chunks of a pipeline must have equally many blocks, unless they are listed.
+bool wants_equal_stages(Framework framework);
 
 /// AdamW of torch.optim is foreach; DeepSpeed and Megatron-LM take fused ones.
 OptimizerImplementation default_optimizer(Framework framework);

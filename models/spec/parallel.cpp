@@ -255,6 +255,18 @@ Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
 
 }  // namespace
 
+int least_open_flight(const Parallel& parallel) {
+  const int stages = parallel.pipeline, chunks = parallel.chunks;
+  if (stages == 1) return 1;
+  switch (parallel.schedule) {
+    case PipelineSchedule::kGpipe: return 0;
+    case PipelineSchedule::kOneForwardOneBackward: return stages;
+    case PipelineSchedule::kInterleaved: break;
+  }
+  const int group = stages * chunks, passes = 2 * (stages - 1) + (chunks - 1) * stages + group;
+  return (passes + group - 1) / group * stages;
+}
+
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel) {
   Layout layout;
   layout.order = parallel.order;

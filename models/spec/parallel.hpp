@@ -136,6 +136,10 @@ constexpr int model_ranks_of(const Parallel& parallel) {
   return parallel.tensor * parallel.context * parallel.pipeline;
 }
 
+/// The fewest micro-batches of a flight that more may follow, one by one or under the interleaved schedule in groups of
+/// the pipeline's size: when the first stage has done its warm-up and one more. 0: none may (GPipe).
+int least_open_flight(const Parallel& parallel);
+
 /// The grid of a cluster's ranks with such islands. Islands that are GPUs or node groups hold whole model replicas; one
 /// that is a node holds the shards of a stage where there are several, and all nodes are then alike. Throws
 /// std::invalid_argument where the sizes do not divide.

@@ -60,6 +60,14 @@ constexpr OtherName kOtherNames[] = {
 constexpr double kState = 12;  // fp32 master, m and v
 constexpr double kHalf = 2;    // parameters, gradients or a buffer, in 16 bits
 
+// A pipeline reduces a stage's gradients once, when all micro-batches of an update are through.
+constexpr const char* kByMicroBatch =
+    "reduces gradients after every micro-batch, and the stages of a pipeline reduce theirs when the last one is "
+    "through; write \"zero1\"";
+constexpr const char* kByUnit =
+    "gathers the parameters of every micro-batch anew, which is not modelled yet where the model has several stages; "
+    "write \"zero1\"";
+
 /// Every update is of the gradients at the parameters that it changes.
 std::vector<ScheduleTraits> synchronous_schedules() {
   return {
@@ -98,6 +106,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .sharding = Sharding::kGradients,
        .formula = {.whole = kHalf, .sharded = kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
+       .not_in_pipelines = kByMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "reduction", "parameter_sync", "gather_bucket_mb", "offload_optimizer"},
        .tuned = {{Framework::kDeepspeed, "overlapped, one reduction",
@@ -109,6 +118,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .inside = true,
        .formula = {.sharded = kHalf + kHalf + kState},
        .usual_sync = Sync::kEveryMicroBatch,
+       .not_in_pipelines = kByUnit,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
                 "shard_group", "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "prefetch 2", R"("prefetch": 2)"},
@@ -175,6 +185,8 @@ std::vector<ScheduleTraits> other_schedules() {
        .statistics = Statistics::kStaleGradients,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .usual_overlap = Overlap::kBackward,
+       .not_in_pipelines = "predicts the parameters of each layer in the middle of a pass over the whole model, and "
+                           "a stage has some of them; write \"pipesgd\" or \"wp\"",
        .keys = {"buckets", "bucket_cap_mb", "first_bucket_mb"}},
   };
 }
@@ -265,6 +277,8 @@ std::vector<ScheduleTraits> late_local_schedules() {
        .sends_changes = true,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
+       .not_in_pipelines = "has fragments of blocks from all over the model, and a stage has some of these; write "
+                           "\"diloco\" or \"eager_diloco\"",
        .keys = {"inner_updates", "fragment_layers", "delay", "mixing", "by_layer", "replica", "inner", "offload_outer",
                 "outer_dtype"},
        .trains_as = "streaming_diloco"},
@@ -297,6 +311,7 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
        .runs_as = "zero3",
        .lacks_keys = "PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, "
                      "or write \"framework\": \"deepspeed\"",
+       .not_in_pipelines = kByUnit,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
                 "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "kept", R"("reshard_after_backward": false)"},

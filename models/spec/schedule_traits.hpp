@@ -75,10 +75,12 @@ struct ScheduleTraits {
   MemoryFormula formula;
   Sync usual_sync = Sync::kLastMicroBatch;
   Overlap usual_overlap = Overlap::kNone;
-  bool usual_reshard = true;           ///< gathered units are freed after the forward pass
-  std::optional<Framework> under{};    ///< the row holds under this framework alone, in place of the schedule's own
-  const char* runs_as = "";            ///< the schedule whose program it runs; empty: its own
-  const char* lacks_keys = "";         ///< why it takes none of the keys that the schedule's own row has
+  bool usual_reshard = true;         ///< gathered units are freed after the forward pass
+  std::optional<Framework> under{};  ///< the row holds under this framework alone, in place of the schedule's own
+  const char* runs_as = "";          ///< the schedule whose program it runs; empty: its own
+  const char* lacks_keys = "";       ///< why it takes none of the keys that the schedule's own row has
+  /// Why it does not run where a model replica has several stages, and what to write instead; empty: it does.
+  const char* not_in_pipelines = "";
   std::vector<std::string_view> keys;  ///< keys that it takes in a file besides those of every schedule
   std::vector<TunedForm> tuned{};
   AccocalRuns accocal = AccocalRuns::kNowhere;

@@ -1,0 +1,478 @@
+// Every part must be whole: of heads, of blocks, of GPUs. What does not divide is refused with the nearest numbers that
+// do.
+#include "models/read/read_parallel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "models/base/text.hpp"
+#include "models/read/other_words.hpp"
+#include "models/read/overrides.hpp"
+#include "models/spec/frameworks.hpp"
+#include "models/spec/model_families.hpp"
+#include "models/spec/schedule_traits.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kTensor = "tensor_parallel_size";
+constexpr const char* kPipeline = "pipeline_parallel_size";
+constexpr const char* kChunks = "virtual_pipeline_stages";
+constexpr const char* kSteps = "gradient_accumulation_steps";
+// Of each no more than a cluster may have, so that products of them are whole numbers.
+constexpr int kMostRanks = 1024, kMostStages = 1'048'576, kMostChunks = 1024;
+constexpr std::size_t kMostListed = 100'000;
+
+/// "2 or 4": of the numbers to `most` that hold, the next below and the next above; 1 always holds.
+std::string nearest_to(int asked, int most, const std::function<bool(int)>& holds) {
+  int below = std::min(asked - 1, most), above = asked + 1;
+  while (below > 1 && !holds(below)) --below;
+  while (above <= most && !holds(above)) ++above;
+  return above <= most ? fmt::format("{} or {}", std::max(below, 1), above) : fmt::format("{}", std::max(below, 1));
+}
+
+struct Reading {
+  ObjectReader& training;
+  ObjectReader& reader;
+  Parallel& parallel;
+  const Training& read;
+  const Model* model;  ///< with layers; nullptr: not known
+};
+
+/// What so many ranks cannot share evenly; empty where they can.
+std::string undivided(const Model& model, int ranks) {
+  const int heads = model.num_attention_heads, own = model.num_key_value_heads, inner = model.intermediate_size;
+  if (heads % ranks != 0) return fmt::format("{} attention heads", heads);
+  if (own % ranks != 0 && ranks % own != 0) return fmt::format("{} key-value heads", own);
+  if (inner % ranks != 0) return fmt::format("an intermediate_size of {}", inner);
+  return "";
+}
+
+bool splits(const Model* model, int ranks) { return model == nullptr || undivided(*model, ranks).empty(); }
+
+void read_tensor(const Reading& of) {
+  const int ranks = of.parallel.tensor = of.reader.integer(kTensor, 1, kMostRanks, 1);
+  if (of.model == nullptr || splits(of.model, ranks)) return;
+  of.reader.fail(kTensor, fmt::format("is {}, and the model has {}, which {} ranks cannot share evenly; write {}",
+                                      ranks, undivided(*of.model, ranks), ranks,
+                                      nearest_to(ranks, of.model->num_attention_heads,
+                                                 [&](int each) { return splits(of.model, each); })));
+}
+
+void read_sequence(const Reading& of, const SplitDefaults& usual) {
+  const char* const key = "sequence_parallel";
+  const bool written = of.reader.has(key);
+  of.parallel.sequence = of.reader.boolean(key, usual.sequence);
+  if (!written && of.parallel.tensor > 1) of.reader.find(key)->origin = origin_named(usual.source);
+  if (!of.parallel.sequence) return;
+  const int ranks = of.parallel.tensor, length = of.read.sequence_length;
+  if (ranks == 1)
+    return of.reader.fail(
+        key,
+        "splits sequences over the ranks that split tensors; write a tensor_parallel_size above 1, or "
+        "leave it out");
+  if (of.training.good("sequence_length") && length % ranks != 0)
+    of.training.fail(
+        "sequence_length",
+        fmt::format("is {}, and {} ranks split a sequence, which they cannot share evenly; write {}, or "
+                    "\"sequence_parallel\": false",
+                    length, ranks, nearest_to(length, kMaxInteger, [&](int each) { return each % ranks == 0; })));
+  const SequenceLengths& lengths = of.read.unsteady.lengths;
+  if (!lengths.full() && lengths.padding == Padding::kLongest && lengths.multiple % ranks != 0)
+    of.training.fail(
+        "sequence_lengths",
+        fmt::format("has sequences that {} ranks cannot share evenly; write \"pad_to_multiple_of\": {}, or "
+                    "\"sequence_parallel\": false",
+                    ranks, std::lcm(lengths.multiple, ranks)));
+}
+
+void read_tensor_overlap(const Reading& of) {
+  const char* const key = "tensor_overlap";
+  of.parallel.overlap_tensor = of.reader.boolean(key, false);
+  if (!of.parallel.overlap_tensor) return;
+  if (of.parallel.tensor == 1)
+    return of.reader.fail(key,
+                          "is about ranks that split tensors; write a tensor_parallel_size above 1, or leave it out");
+  if (const std::string lacking = lacking_tensor_overlap(of.read.framework); !lacking.empty())
+    return of.reader.fail(key, lacking);
+  if (!of.parallel.sequence)
+    of.reader.fail(key,
+                   "cuts up the gathers and scatters of sequence parallelism, and here tensors alone are split; write "
+                   "\"sequence_parallel\": true too, or leave it out");
+}
+
+void read_chunks(const Reading& of) {
+  of.parallel.chunks = of.reader.integer(kChunks, 1, kMostChunks, 1);
+  if (of.parallel.chunks == 1) return;
+  if (of.parallel.pipeline == 1)
+    return of.reader.fail(kChunks,
+                          "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out");
+  if (const std::string lacking = lacking_chunks(of.read.framework); !lacking.empty()) of.reader.fail(kChunks, lacking);
+}
+
+ObjectReader::Advice schedule_advice() {
+  return [](const std::string& written) -> std::string {
+    std::string word;
+    for (const char c : written) word += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    const auto has = [&](const char* part) { return word.find(part) != std::string::npos; };
+    if (has("zero") || has("zb") || has("dualpipe"))
+      return "schedules that split the backward pass are not modelled yet; ";
+    for (const PipelineSchedule each :
+         {PipelineSchedule::kInterleaved, PipelineSchedule::kOneForwardOneBackward, PipelineSchedule::kGpipe})
+      if (has(name_of(each))) return fmt::format("did you mean \"{}\"? ", name_of(each));
+    return "";
+  };
+}
+
+void read_schedule_of_stages(const Reading& of) {
+  const char* const key = "pipeline_schedule";
+  const bool written = of.reader.has(key);
+  if (of.parallel.pipeline == 1) {
+    if (written)
+      of.reader.fail(key, "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out");
+    return;
+  }
+  const SplitDefaults usual = split_defaults(of.read.framework, of.parallel);
+  of.parallel.schedule = of.reader.choice(key, usual.schedule, schedule_advice());
+  if (!written) of.reader.find(key)->origin = origin_named(usual.source);
+  const bool interleaved = of.parallel.schedule == PipelineSchedule::kInterleaved, several = of.parallel.chunks > 1;
+  if (!of.reader.good(key) || !of.reader.good(kChunks)) return;
+  if (const std::string lacking = lacking_schedule(of.read.framework, of.parallel.schedule); !lacking.empty())
+    of.reader.fail(key, lacking);
+  else if (interleaved && !several)
+    of.reader.fail(key,
+                   "is \"interleaved\", which goes through several chunks on each stage; write "
+                   "\"virtual_pipeline_stages\": 2 or more too, or \"1f1b\"");
+  else if (!interleaved && several)
+    of.reader.fail(key, fmt::format("is \"{}\", which has one chunk on each stage, and virtual_pipeline_stages is {}; "
+                                    "write \"interleaved\", or leave virtual_pipeline_stages out",
+                                    name_of(of.parallel.schedule), of.parallel.chunks));
+}
+
+void read_messages(const Reading& of) {
+  const char* const key = "overlap_p2p";
+  const bool written = of.reader.has(key), piped = of.parallel.pipeline > 1;
+  const SplitDefaults usual = split_defaults(of.read.framework, of.parallel);
+  of.parallel.overlap_messages = of.reader.boolean(key, usual.overlap_messages);
+  if (!written && piped) of.reader.find(key)->origin = origin_named(usual.source);
+  if (!piped && of.parallel.overlap_messages)
+    return of.reader.fail(
+        key, "is about what stages send each other; write a pipeline_parallel_size above 1, or leave it out");
+  if (!piped || !of.reader.good()) return;
+  if (const std::string lacking = lacking_messages(of.read.framework, of.parallel); !lacking.empty())
+    of.reader.fail(key, lacking);
+}
+
+/// Blocks of every chunk where nobody lists them: equal, or the first ones have a block more where that may be.
+void share_blocks(const Reading& of) {
+  const int blocks = of.model->num_hidden_layers, stages = of.parallel.pipeline, chunks = of.parallel.chunks;
+  const bool equal = wants_equal_stages(of.read.framework);
+  const auto goes = [&](int runs) { return runs <= blocks && (!equal || blocks % runs == 0); };
+  const char* const list = "list \"stage_layers\"";
+  if (!goes(stages))
+    return of.reader.fail(
+        kPipeline, fmt::format("is {}, and the model has {} blocks, which {} so many stages; write {}, or {}", stages,
+                               blocks, stages > blocks ? "are too few for" : "are not divided by",
+                               nearest_to(stages, blocks, goes), list));
+  // Both are at most the number of blocks.
+  if (chunks > blocks || !goes(stages * chunks))
+    return of.reader.fail(
+        kChunks,
+        fmt::format("is {}, and {} stages share {} blocks, which {} so many chunks on each; write {}, or {}", chunks,
+                    stages, blocks, chunks > blocks / stages ? "are too few for" : "are not divided by",
+                    nearest_to(chunks, blocks / stages, [&](int each) { return goes(stages * each); }), list));
+  const int runs = stages * chunks;
+  for (int run = 0; run < runs; ++run) of.parallel.blocks.push_back(blocks / runs + (run < blocks % runs ? 1 : 0));
+}
+
+void check_blocks(const Reading& of, const std::vector<double>& listed) {
+  const char* const key = "stage_layers";
+  const int runs = of.parallel.pipeline * of.parallel.chunks;
+  if (listed.size() != static_cast<std::size_t>(runs))
+    return of.reader.fail(key, fmt::format("lists {}, and {} stages of {} chunk{} are {}; list the blocks of each in "
+                                           "the order in which a micro-batch passes them",
+                                           listed.size(), of.parallel.pipeline, of.parallel.chunks,
+                                           of.parallel.chunks > 1 ? "s" : "", runs));
+  if (std::any_of(listed.begin(), listed.end(), [](double each) { return each != std::floor(each); }))
+    return of.reader.fail(key, "lists parts of a block; write whole numbers");
+  if (std::any_of(listed.begin() + 1, listed.end() - 1, [](double each) { return each == 0; }))
+    return of.reader.fail(
+        key,
+        "has no block in a chunk between two others; only the first, which has the embedding, and the "
+        "last, which has the head, may have 0");
+  const double sum = std::accumulate(listed.begin(), listed.end(), 0.0);
+  if (of.model != nullptr && sum != of.model->num_hidden_layers)
+    of.reader.fail(key, fmt::format("adds up to {:.0f}, and the model has {} blocks; list them all, each once", sum,
+                                    of.model->num_hidden_layers));
+}
+
+void read_blocks(const Reading& of) {
+  const char* const key = "stage_layers";
+  const bool written = of.reader.has(key);
+  if (of.parallel.pipeline == 1) {
+    if (written)
+      of.reader.fail(key, "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out");
+    return;
+  }
+  if (!of.reader.good(kPipeline) || !of.reader.good(kChunks)) {
+    if (written) of.reader.numbers(key, Range{0, kMaxInteger}, kMostListed);
+    return;
+  }
+  if (written) {
+    const std::vector<double> listed = of.reader.numbers(key, Range{0, kMaxInteger}, kMostListed);
+    if (of.reader.good(key)) check_blocks(of, listed);
+    if (of.reader.good(key)) of.parallel.blocks.assign(listed.begin(), listed.end());
+    return;
+  }
+  if (of.model == nullptr) return;
+  share_blocks(of);
+  if (of.parallel.blocks.empty()) return;
+  const bool equal = of.parallel.blocks.front() == of.parallel.blocks.back();
+  give_origin(of.reader.value().set(key, JsonValue(of.parallel.blocks)),
+              equal ? default_origin() : origin_named("default: the first ones have a block more"));
+}
+
+/// As an order has it.
+const char* word_of(Dim dimension) {
+  switch (dimension) {
+    case Dim::kTensor: return "tp";
+    case Dim::kContext: return "cp";
+    case Dim::kPipeline: return "pp";
+    default: return "dp";
+  }
+}
+
+void read_order(const Reading& of) {
+  const std::string order = of.reader.text("order", std::string(kUsualOrder));
+  if (!of.reader.good("order")) return;
+  try {
+    of.parallel.order = order_of(order);
+  } catch (const std::invalid_argument& error) {
+    return of.reader.fail("order", fmt::format("{}; write \"tp\", \"cp\", \"ep\", \"dp\" and \"pp\", each once, the "
+                                               "nearest ranks first",
+                                               error.what()));
+  }
+  const auto first = std::find_if(of.parallel.order.begin(), of.parallel.order.end(), [&](Dim each) {
+    return each != Dim::kContext && (each != Dim::kPipeline || of.parallel.pipeline > 1);
+  });
+  if (of.parallel.tensor > 1 && *first != Dim::kTensor)
+    of.reader.fail("order",
+                   fmt::format("puts \"{}\" before \"tp\", and only neighbours that split tensors are modelled "
+                               "yet; begin with \"tp\"",
+                               word_of(*first)));
+}
+
+/// What was measured as a whole has no parts.
+void refuse_parts(const Reading& of) {
+  for (const auto& [key, size] : {std::pair(kTensor, of.parallel.tensor), std::pair(kPipeline, of.parallel.pipeline)})
+    if (size > 1)
+      of.reader.fail(key, fmt::format("is {}, and of a measured model the micro-batch is known as a whole alone; write "
+                                      "1",
+                                      size));
+}
+
+}  // namespace
+
+Parallel read_parallel(ObjectReader& training, const Training& read, const std::optional<Model>& model) {
+  JsonValue* const value = training.find("parallel");
+  if (value == nullptr) return {};
+  ObjectReader reader(*value, training.pointer("parallel"), training.diagnostics());
+  if (value->kind != JsonKind::kObject) return {};
+  Parallel parallel;
+  const bool measured = model && family_of(*model).measured;
+  const Reading of{training, reader, parallel, read, model && !measured ? &*model : nullptr};
+  read_tensor(of);
+  read_sequence(of, split_defaults(read.framework, parallel));
+  read_tensor_overlap(of);
+  parallel.pipeline = reader.integer(kPipeline, 1, kMostStages, 1);
+  read_chunks(of);
+  read_schedule_of_stages(of);
+  read_messages(of);
+  read_blocks(of);
+  read_order(of);
+  if (measured) refuse_parts(of);
+  const bool good = reader.good() && !reader.has_unknown();
+  reader.finish(parallel_words());
+  return good ? parallel : Parallel{};
+}
+
+namespace {
+
+/// The numbers of a node group for itself.
+struct OwnWork {
+  int micro_batch_size, steps;
+
+  bool operator==(const OwnWork&) const = default;
+};
+
+OwnWork work_of(const Cluster& cluster, const Place& place, const Training& training) {
+  const NodeGroup& group = cluster.nodes[static_cast<std::size_t>(place.group)];
+  return {group.micro_batch_size, accumulation_steps_of(group, place.gpu, training)};
+}
+
+bool all_work_alike(const Cluster& cluster, const Training& training) {
+  const OwnWork first = work_of(cluster, {}, training);
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g)
+    for (int gpu = 0; gpu < cluster.nodes[g].gpus; ++gpu)
+      if (!(work_of(cluster, {static_cast<int>(g), 0, gpu}, training) == first)) return false;
+  return true;
+}
+
+/// Two unlike devices that would split a tensor.
+using Unlike = std::optional<std::pair<const Device*, const Device*>>;
+Unlike unlike_in(const NodeGroup& group, int ranks) {
+  for (std::size_t gpu = 0; gpu < group.devices.size(); ++gpu) {
+    const Device &first = group.devices[gpu - gpu % static_cast<std::size_t>(ranks)], &own = group.devices[gpu];
+    if (!(own == first)) return std::pair(&first, &own);
+  }
+  return std::nullopt;
+}
+
+bool nodes_split(const Cluster& cluster, int ranks) {
+  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(),
+                     [&](const NodeGroup& group) { return group.gpus % ranks == 0 && !unlike_in(group, ranks); });
+}
+
+/// Ranks that split tensors are GPUs of one node, and of one device.
+std::string wrong_tensor(int ranks, const Model* model, const Cluster& cluster) {
+  if (nodes_split(cluster, ranks)) return "";
+  const std::string better = nearest_to(ranks, cluster.nodes.front().gpus,
+                                        [&](int each) { return nodes_split(cluster, each) && splits(model, each); });
+  for (const NodeGroup& group : cluster.nodes) {
+    if (group.gpus % ranks != 0)
+      return fmt::format(
+          "is {}, and each node of {} has {} GPUs, which are no groups of so many; tensors split between "
+          "nodes are not modelled yet: write {}",
+          ranks, in_quotes(group.name), group.gpus, better);
+    if (const Unlike unlike = unlike_in(group, ranks))
+      return fmt::format(
+          "is {}, and in a node of {} neighbours that would split a tensor are {} and {}; list equal "
+          "devices next to each other, or write {}",
+          ranks, in_quotes(group.name), device_name(cluster, *unlike->first), device_name(cluster, *unlike->second),
+          better);
+  }
+  return "";
+}
+
+std::string wrong_pipeline(const Parallel& parallel, const Cluster& cluster) {
+  const int left = static_cast<int>(gpu_count(cluster)) / parallel.tensor;
+  if (left % parallel.pipeline == 0) return "";
+  const std::string of = parallel.tensor == 1
+                             ? fmt::format("{} GPUs", left)
+                             : fmt::format("{} groups of {} GPUs that split tensors", left, parallel.tensor);
+  return fmt::format("is {}, and the cluster has {}, which make no whole pipelines; write {}", parallel.pipeline, of,
+                     nearest_to(parallel.pipeline, left, [&](int each) { return left % each == 0; }));
+}
+
+/// Interleaved chunks take micro-batches in groups of as many as there are stages.
+std::string wrong_steps(int steps, int stages) {
+  if (steps % stages == 0) return "";
+  const int below = steps - steps % stages, above = below + stages;
+  return fmt::format("is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}",
+                     steps, stages, below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above));
+}
+
+void check_steps(const Training& training, const Cluster& cluster, ObjectReader& top) {
+  const int stages = training.parallel.pipeline;
+  ObjectReader reader(*top.find("training"), top.pointer("training"), top.diagnostics());
+  const std::string wrong = wrong_steps(training.gradient_accumulation_steps, stages);
+  if (!wrong.empty() && !all_have_own_steps(cluster)) reader.fail(kSteps, wrong);
+  JsonValue* const nodes = top.find("cluster")->find("nodes");
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
+    for (const int steps : cluster.nodes[g].accumulation_steps) {
+      const std::string own = wrong_steps(steps, stages);
+      if (own.empty()) continue;
+      const auto listed = static_cast<std::size_t>(listed_index(cluster, static_cast<int>(g)));
+      ObjectReader(nodes->elements[listed], "/cluster/nodes" + pointer_part(listed), top.diagnostics())
+          .fail(kSteps, own);
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+bool check_parallel(const Training& training, const std::optional<Model>& model, const Cluster& cluster,
+                    ObjectReader& top) {
+  const Parallel& parallel = training.parallel;
+  if (model_ranks_of(parallel) == 1) return true;
+  const std::size_t before = top.diagnostics().errors.size();
+  const Model* const split = model && !family_of(*model).measured ? &*model : nullptr;
+  ObjectReader reader(*top.find("training")->find("parallel"), "/training/parallel", top.diagnostics());
+  if (const std::string wrong = wrong_tensor(parallel.tensor, split, cluster); !wrong.empty())
+    reader.fail(kTensor, wrong);
+  else if (const std::string lacking = wrong_pipeline(parallel, cluster); !lacking.empty())
+    reader.fail(kPipeline, lacking);
+  if (parallel.schedule == PipelineSchedule::kInterleaved && training.gradient_accumulation_steps > 0)
+    check_steps(training, cluster, top);
+  return top.diagnostics().errors.size() == before;
+}
+
+bool holds_replicas(const Cluster& cluster, Island island, const Parallel& parallel) {
+  switch (island) {
+    case Island::kNode: return parallel.pipeline == 1;
+    case Island::kGroup:
+      return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+        return group.count * group.gpus % model_ranks_of(parallel) == 0;
+      });
+    default: return true;
+  }
+}
+
+namespace {
+
+/// Of two ranks of one model replica what they would do unlike; empty where all are alike.
+std::string unlike_ranks(const Training& training, const Cluster& cluster, Island island) {
+  const std::vector<Place> places = places_of(cluster);
+  for (const std::vector<int>& replica :
+       groups_of(layout_of(cluster, island, training.parallel), {kOneModel}).members) {
+    const Place& first = places[static_cast<std::size_t>(replica.front())];
+    const OwnWork work = work_of(cluster, first, training);
+    for (const int rank : replica) {
+      const Place& place = places[static_cast<std::size_t>(rank)];
+      const OwnWork own = work_of(cluster, place, training);
+      if (own == work) continue;
+      const bool size = own.micro_batch_size != work.micro_batch_size;
+      const auto name = [&](const Place& at) {
+        return in_quotes(cluster.nodes[static_cast<std::size_t>(at.group)].name);
+      };
+      return fmt::format("GPUs of {} and {}, whose {} is {} and {}", name(first), name(place),
+                         size ? "micro_batch_size" : kSteps, size ? work.micro_batch_size : work.steps,
+                         size ? own.micro_batch_size : own.steps);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
+                    ObjectReader& top) {
+  if (model_ranks_of(training.parallel) == 1 || all_work_alike(cluster, training)) return;
+  std::vector<Island> seen;
+  for (const ScheduleSpec& spec : schedules) {
+    if (find_schedule(spec.name) == nullptr) continue;
+    const Island island = island_of(spec);
+    if (!holds_replicas(cluster, island, training.parallel)) continue;  // which has been said
+    if (std::find(seen.begin(), seen.end(), island) != seen.end()) continue;
+    seen.push_back(island);
+    const std::string unlike = unlike_ranks(training, cluster, island);
+    if (unlike.empty()) continue;
+    top.fail("schedules",
+             fmt::format("a model replica of {} has {}, and all its ranks work on the same samples; write one number "
+                         "for both{}",
+                         in_quotes(spec.label), unlike,
+                         training.parallel.pipeline > 1
+                             ? ", or an \"order\" of \"parallel\" that keeps a pipeline in one node group, such as "
+                               "\"tp-cp-ep-pp-dp\""
+                             : ""));
+  }
+}
+
+}  // namespace accosim

@@ -1,0 +1,33 @@
+// How a step splits its model: "parallel" of a training.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "models/base/reader.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/model.hpp"
+#include "models/spec/parallel.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+
+/// Reads the object, whose defaults are those of the framework; what is wrong with it leaves the model whole. `read`:
+/// what has been read of the training, its framework and its sequence_length.
+Parallel read_parallel(ObjectReader& training, const Training& read, const std::optional<Model>& model);
+
+/// Reports what the cluster's nodes do not hold, and numbers of micro-batches that the pipeline does not take; whether
+/// there was nothing of it.
+bool check_parallel(const Training& training, const std::optional<Model>& model, const Cluster& cluster,
+                    ObjectReader& top);
+
+/// Whether every island holds whole model replicas, where the cluster does.
+bool holds_replicas(const Cluster& cluster, Island island, const Parallel& parallel);
+
+/// Reports schedules under which ranks of one model replica would work on different samples. Precondition:
+/// check_parallel() has found nothing.
+void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
+                    ObjectReader& top);
+
+}  // namespace accosim
