@@ -27,7 +27,7 @@ constexpr const char* kChunks = "virtual_pipeline_stages";
 constexpr const char* kSteps = "gradient_accumulation_steps";
 // Of each no more than a cluster may have, so that products of them are whole numbers.
 constexpr int kMostRanks = 1024, kMostStages = 1'048'576, kMostChunks = 1024;
-constexpr std::size_t kMostListed = 100'000;
+constexpr int kMostListed = 10'000;
 
 /// "2 or 4": of the numbers to `most` that hold, the next below and the next above; 1 always holds.
 std::string nearest_to(int asked, int most, const std::function<bool(int)>& holds) {
@@ -77,6 +77,7 @@ void read_sequence(const Reading& of, const SplitDefaults& usual) {
         key,
         "splits sequences over the ranks that split tensors; write a tensor_parallel_size above 1, or "
         "leave it out");
+  if (!of.reader.good(kTensor)) return;
   if (of.training.good("sequence_length") && length % ranks != 0)
     of.training.fail(
         "sequence_length",
@@ -221,11 +222,11 @@ void read_blocks(const Reading& of) {
     return;
   }
   if (!of.reader.good(kPipeline) || !of.reader.good(kChunks)) {
-    if (written) of.reader.numbers(key, Range{0, kMaxInteger}, kMostListed);
+    if (written) of.reader.numbers(key, Range{0, kMostListed}, kMostListed);
     return;
   }
   if (written) {
-    const std::vector<double> listed = of.reader.numbers(key, Range{0, kMaxInteger}, kMostListed);
+    const std::vector<double> listed = of.reader.numbers(key, Range{0, kMostListed}, kMostListed);
     if (of.reader.good(key)) check_blocks(of, listed);
     if (of.reader.good(key)) of.parallel.blocks.assign(listed.begin(), listed.end());
     return;

@@ -38,6 +38,7 @@ using Of = const Reading&;
 bool is_own_step(Of of) { return of.training.implementation == Implementation::kAccocal; }
 
 bool is_pipeline(Of of) { return of.training.parallel.pipeline > 1; }
+bool runs_in_a_pipeline(Of of) { return is_pipeline(of) && *of.traits.not_in_pipelines == '\0'; }
 /// Chunks that are interleaved are looked at when a group of micro-batches is through all of them.
 int looks_apart(Of of) {
   return of.training.parallel.schedule == PipelineSchedule::kInterleaved ? of.training.parallel.pipeline : 1;
@@ -251,7 +252,8 @@ std::string wrong_shard_group(Of of) {
 /// What a replica is must hold whole models.
 std::string wrong_replica(Of of) {
   const Parallel& parallel = of.training.parallel;
-  if (!of.cluster || holds_replicas(*of.cluster, island_of(of.spec), parallel)) return "";
+  if (!of.cluster || of.spec.form == MethodForm::kCode || holds_replicas(*of.cluster, island_of(of.spec), parallel))
+    return "";
   if (of.spec.island == Island::kNode)
     return "is a node, and in a pipeline a node has a part of a model; write \"gpu\", which then is a model on its "
            "GPUs, or \"group\"";
@@ -479,7 +481,7 @@ constexpr const char* kNoTensors =
 constexpr Key kKeys[] = {
     {.name = "sync",
      .read = into<&Spec::sync, &ScheduleTraits::usual_sync>,
-     .wrong = {{[](Of of) { return is_pipeline(of) && of.spec.sync == Sync::kEveryMicroBatch; }, kOncePiped}}},
+     .wrong = {{[](Of of) { return runs_in_a_pipeline(of) && of.spec.sync == Sync::kEveryMicroBatch; }, kOncePiped}}},
     {.name = "offload_optimizer",
      .read = read_offload,
      .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}},

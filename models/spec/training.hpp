@@ -13,6 +13,7 @@
 
 namespace accosim {
 
+struct Cluster;
 struct NodeGroup;
 
 /// What the backward pass recomputes: nothing; the attention between its projections; everything but attention and
@@ -95,6 +96,8 @@ struct Training {
 
   bool operator==(const Training&) const = default;
 };
+/// Whether work can be divided among GPUs by their speed: between unlike ones, each of which has the whole model.
+bool can_be_divided(const Cluster& cluster, const Training& training);
 /// Micro-batches that a GPU of the group does for an update.
 int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training);
 

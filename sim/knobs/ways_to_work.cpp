@@ -191,10 +191,10 @@ std::vector<Scenario> of_all_sizes(const Scenario& scenario) {
   return sizes;
 }
 
-/// Whether some GPUs may be slower than others.
-bool is_mixed(Cluster cluster) {
+/// Whether some GPUs may be slower than others and be given less work.
+bool is_mixed(Cluster cluster, const Training& training) {
   std::erase_if(cluster.nodes, [](const NodeGroup& group) { return group.count == 0; });
-  return !identical_ranks(cluster);
+  return can_be_divided(cluster, training);
 }
 
 /// The alternatives, each once.
@@ -240,7 +240,7 @@ std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkCh
   Ways ways(loaded);
   for (const Scenario& nodes : on) {
     const std::vector<Scenario> sizes = choice.sizes ? of_all_sizes(nodes) : std::vector<Scenario>{nodes};
-    const bool mixed = choice.sizes && is_mixed(nodes.cluster);
+    const bool mixed = choice.sizes && is_mixed(nodes.cluster, nodes.training);
     for (const Scenario& each : sizes) ways.add(each, choice.sizes ? Balance::kNone : loaded.scenario.training.balance);
     // The division itself then chooses sizes.
     if (mixed) ways.add(nodes, Balance::kSpeed);
@@ -253,7 +253,8 @@ std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkCh
 std::vector<Alternative> smaller_work(const LoadedScenario& loaded) {
   const Scenario& scenario = loaded.scenario;
   const int steps = scenario.training.gradient_accumulation_steps;
-  if (identical_ranks(scenario.cluster) || !is_equal_work(scenario) || scenario.training.balance != Balance::kNone)
+  if (!can_be_divided(scenario.cluster, scenario.training) || !is_equal_work(scenario) ||
+      scenario.training.balance != Balance::kNone)
     return {};
   Ways ways(loaded);
   const int least = std::max(1, steps / 2), count = steps - least;

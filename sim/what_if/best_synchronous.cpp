@@ -32,7 +32,7 @@ struct Candidate {
 
 /// On unlike GPUs nobody who tunes lets the fast ones wait.
 ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) {
-  if (spec.balance != Balance::kNone || identical_ranks(scenario.cluster)) return spec;
+  if (spec.balance != Balance::kNone || !can_be_divided(scenario.cluster, scenario.training)) return spec;
   // Where another may have its micro-batches chosen, so may this one.
   const bool sized = std::any_of(scenario.schedules.begin(), scenario.schedules.end(),
                                  [](const ScheduleSpec& each) { return each.balance == Balance::kSpeed; });
@@ -43,9 +43,12 @@ ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) 
 /// A form of a schedule, read as its framework's; nothing where it cannot be had here.
 std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTraits& traits, const TunedForm& form,
                                       const ScheduleSpec& dtypes) {
+  // Another framework would also split the model in its own way.
+  const bool own = form.framework == scenario.training.framework;
+  if (!own && model_ranks_of(scenario.training.parallel) > 1) return std::nullopt;
   Candidate candidate;
   candidate.added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
-  if (form.framework != scenario.training.framework)
+  if (!own)
     candidate.added.set = {
         fmt::format("/training/framework={}", name_of(form.framework)),
         fmt::format("/training/optimizer_implementation={}", name_of(scenario.training.optimizer_implementation))};

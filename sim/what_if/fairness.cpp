@@ -288,6 +288,7 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
   const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
+  if (model_ranks_of(scenario.training.parallel) > 1) return fair;  // stages differ, and no work can be divided
   const RunResult& first = results.front();
   const FairPlays plays(scenario, first.tokens_per_second / *first.speedup, evaluations);
   fair.schedule = plays.name;

@@ -115,7 +115,8 @@ std::string gather_beside(const Scenario&, ScheduleSpec& now, const ScheduleSpec
 /// On unlike GPUs: what a schedule does by itself whose ranks accumulate while they wait, others can be given.
 std::string divide(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to) {
   const bool wanted = to.balance != Balance::kNone || accumulates_while_waiting(to);
-  if (!wanted || now.balance != Balance::kNone || accumulates_while_waiting(now) || identical_ranks(scenario.cluster))
+  if (!wanted || now.balance != Balance::kNone || accumulates_while_waiting(now) ||
+      !can_be_divided(scenario.cluster, scenario.training))
     return "";
   now.balance = with_some_balance(to).balance;
   return "work divided by the speed of the GPUs";

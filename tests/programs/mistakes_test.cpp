@@ -28,9 +28,13 @@ struct Mistake {
 
 const std::vector<Mistake> kMistakes{
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/tensor_parallel_size=8)"},
-     R"(tensor parallelism is not modelled)"},
+     R"("parallel": {"tensor_parallel_size": 8})"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/pipeline_parallel_size=4)"},
-     R"(pipeline parallelism is not modelled)"},
+     R"("parallel": {"pipeline_parallel_size": 4})"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/parallel/tp=8)"}, R"("tensor_parallel_size")"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/parallel/tensor_parallel_size=5)"}, R"(write 4 or 8)"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/context_parallel_size=2)"},
+     R"(context parallelism is not modelled)"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/global_batch_size=512)"},
      R"(the global batch / (micro_batch_size x GPUs))"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/batch_size=8)"}, R"("micro_batch_size")"},
