@@ -10,7 +10,7 @@
 
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
-#include "models/read/read_parallel.hpp"
+#include "models/read/piped_schedules.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -24,25 +24,10 @@ constexpr int kMostPrefetch = 1024;
 constexpr int kMostDelay = 1024;
 constexpr int kUsualAveraging = 3;  ///< fairscale's localsgd_frequency
 
-/// What the value of a key is read from, and into.
-struct Reading {
-  ObjectReader& reader;
-  ScheduleSpec& spec;
-  const ScheduleTraits& traits;
-  const Training& training;
-  const std::optional<Cluster>& cluster;  ///< given when it is valid
-};
-
+using Reading = ScheduleReading;
 using Of = const Reading&;
 
 bool is_own_step(Of of) { return of.training.implementation == Implementation::kAccocal; }
-
-bool is_pipeline(Of of) { return of.training.parallel.pipeline > 1; }
-bool runs_in_a_pipeline(Of of) { return is_pipeline(of) && *of.traits.not_in_pipelines == '\0'; }
-/// Chunks that are interleaved are looked at when a group of micro-batches is through all of them.
-int looks_apart(Of of) {
-  return of.training.parallel.schedule == PipelineSchedule::kInterleaved ? of.training.parallel.pipeline : 1;
-}
 
 bool is_overlapped(Of of) { return of.spec.overlap == Overlap::kBackward; }
 bool is_broadcast(Of of) { return of.spec.parameter_sync == ParameterSync::kBroadcast; }
@@ -215,8 +200,6 @@ std::string wrong_by_layer(Of of) {
 
 /// What is done in the node in the code that both were released with.
 std::string wrong_form(Of of) {
-  if (of.spec.form == MethodForm::kCode && is_pipeline(of))
-    return "is \"code\", whose replicas are nodes, and here a node has a stage of a model; write \"paper\"";
   if (of.spec.form != MethodForm::kCode || !of.cluster || node_count(*of.cluster) > 1) return "";
   return "is \"code\", whose replicas are nodes, and the cluster has one, which would meet nobody; write \"paper\"";
 }
@@ -242,25 +225,9 @@ void read_replica(Of of, const char* key) {
 }
 
 std::string wrong_shard_group(Of of) {
-  if (is_hybrid(of.spec) && is_pipeline(of))
-    return "is \"node\", and which ranks of a stage share a node is not modelled yet in pipelines; write \"world\"";
   if (!is_hybrid(of.spec) || !of.cluster) return "";
   const std::string unequal = unequal_in_words(of.cluster->nodes, false);
   return unequal.empty() ? "" : fmt::format("\"node\" needs {}; write \"world\"", unequal);
-}
-
-/// What a replica is must hold whole models.
-std::string wrong_replica(Of of) {
-  const Parallel& parallel = of.training.parallel;
-  if (!of.cluster || of.spec.form == MethodForm::kCode || holds_replicas(*of.cluster, island_of(of.spec), parallel))
-    return "";
-  if (of.spec.island == Island::kNode)
-    return "is a node, and in a pipeline a node has a part of a model; write \"gpu\", which then is a model on its "
-           "GPUs, or \"group\"";
-  return fmt::format(
-      "is a node group, and not all have GPUs for whole models of {} GPUs; write \"gpu\", which then is a "
-      "model on its GPUs",
-      model_ranks_of(parallel));
 }
 
 constexpr const char* kNoneInside = "none";
@@ -282,11 +249,6 @@ void read_inner(Of of, const char* key) {
 
 /// Shards meet those of the same place in the other replicas.
 std::string wrong_inner(Of of) {
-  const ScheduleTraits* const inner = inner_schedule(of.spec);
-  if (is_pipeline(of) && inner != nullptr && (inner->delayed || *inner->not_in_pipelines != '\0'))
-    return fmt::format(
-        "is \"{}\", which is not modelled yet in replicas whose models have several stages; write \"{}\"", inner->name,
-        inner_names().front());
   if (!is_sharded_inside(of.spec) || !of.cluster) return "";
   const std::string unequal = unequal_in_words(of.cluster->nodes, island_of(of.spec) == Island::kGroup);
   return unequal.empty() ? ""
@@ -297,9 +259,6 @@ std::string wrong_inner(Of of) {
 /// What keeps a hierarchical meeting from being one, and what to write.
 std::string wrong_meeting(Of of) {
   if (of.spec.meeting != Meeting::kHierarchical || !of.cluster) return "";
-  if (is_pipeline(of))
-    return "is \"hierarchical\", and which ranks of a stage share a site is not modelled yet in pipelines; write "
-           "\"ring\"";
   const Cluster& cluster = *of.cluster;
   const bool apart = cluster.fabric.between_groups.has_value();
   const NodeGroup& first = cluster.nodes.front();
@@ -318,7 +277,7 @@ void check_own_steps_of_rounds(Of of) {
   if (!of.cluster || of.spec.balance != Balance::kNone) return;
   for (const NodeGroup& group : of.cluster->nodes)
     for (const int steps : group.accumulation_steps) {
-      const int apart = of.traits.rounds * looks_apart(of);
+      const int apart = of.traits.rounds * looks_apart(of.training.parallel);
       if (steps % apart == 0) continue;
       of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
                                          "gradient_accumulation_steps; write {} there",
@@ -375,26 +334,6 @@ void read_zero_stage(Of of, const char* key) {
   of.spec.reduce_dtype = of.spec.gradient_dtype;
 }
 
-/// The fewest micro-batches that a rank does in an update, or in a round of one.
-int least_flight(Of of) {
-  constexpr const char* kRound = "micro_batches_per_round";
-  const JsonValue* const round = of.traits.takes(kRound) ? of.reader.value().find(kRound) : nullptr;
-  if (round != nullptr && round->kind == JsonKind::kNumber)
-    return static_cast<int>(std::clamp(round->number, 1.0, 1.0 * kMaxInteger));
-  int least = of.training.gradient_accumulation_steps;
-  if (of.cluster && all_have_own_steps(*of.cluster)) least = kMaxInteger;
-  if (of.cluster)
-    for (const NodeGroup& group : of.cluster->nodes)
-      for (const int steps : group.accumulation_steps) least = std::min(least, steps);
-  return least / of.traits.rounds;
-}
-
-/// Whether a flight through a pipeline ends with the micro-batches that were known when it began.
-bool is_closed_flight(Of of) {
-  const int least = least_open_flight(of.training.parallel);
-  return is_pipeline(of) && (least == 0 || least_flight(of) < least);
-}
-
 /// Buckets that are reduced as they fill need a round whose last micro-batch is known.
 void read_late_communication(Of of, const char* key) {
   const bool known = of.traits.rounds > 1 && is_overlapped(of), closed = is_closed_flight(of);
@@ -404,39 +343,8 @@ void read_late_communication(Of of, const char* key) {
   if (!written && !known && closed) of.reader.find(key)->origin = origin_named("default of such a pipeline");
 }
 
-/// What keeps a pipeline from accumulating while it waits.
-std::string wrong_late_communication(Of of) {
-  if (!is_closed_flight(of) || of.spec.late_communication == LateCommunication::kWait) return "";
-  const int least = least_open_flight(of.training.parallel);
-  if (least == 0)
-    return "is \"accumulate\", and under \"gpipe\" no forward pass follows the first backward pass; write \"wait\", or "
-           "\"pipeline_schedule\": \"1f1b\"";
-  return fmt::format(
-      "is \"accumulate\", and more micro-batches can follow when {} are in the pipeline, where {} has {}; "
-      "write \"wait\", or more gradient_accumulation_steps",
-      least, of.traits.rounds > 1 ? "a round" : "an update", least_flight(of));
-}
-
 void read_poll_every(Of of, const char* key) {
-  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, looks_apart(of));
-}
-
-std::string wrong_poll_every(Of of) {
-  const int apart = looks_apart(of), every = of.spec.poll_every;
-  if (every % apart == 0) return "";
-  return fmt::format(
-      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write a "
-      "multiple of that, such as {}",
-      every, apart, std::max(1, every / apart) * apart);
-}
-
-std::string wrong_round(Of of) {
-  const int apart = looks_apart(of), round = of.spec.micro_batches_per_round;
-  if (round % apart == 0) return "";
-  return fmt::format(
-      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}, or "
-      "gradient_accumulation_steps that are a multiple of {}",
-      round, apart, (round / apart + 1) * apart, of.traits.rounds * apart);
+  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, looks_apart(of.training.parallel));
 }
 
 /// What is wrong where something holds.
@@ -471,30 +379,18 @@ constexpr const char* kReducedTogether =
     "is about ranks that accumulate by themselves, and here all are reduced together in every micro-batch, so that "
     "late "
     "communication is waited for; leave it out";
-constexpr const char* kOncePiped =
-    "is \"every_micro_batch\", and the stages of a pipeline reduce gradients when the last micro-batch of an update is "
-    "through; write \"last_micro_batch\"";
 constexpr const char* kNoTensors =
     "is the size of buckets of tensors, and here they have none; write \"buckets\": \"tensors\", or leave it out";
 
 /// In the order in which they are read and resolved.
 constexpr Key kKeys[] = {
-    {.name = "sync",
-     .read = into<&Spec::sync, &ScheduleTraits::usual_sync>,
-     .wrong = {{[](Of of) { return runs_in_a_pipeline(of) && of.spec.sync == Sync::kEveryMicroBatch; }, kOncePiped}}},
+    {.name = "sync", .read = into<&Spec::sync, &ScheduleTraits::usual_sync>},
     {.name = "offload_optimizer",
      .read = read_offload,
-     .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}},
-     .wrong =
-         {{[](Of of) { return is_pipeline(of) && is_delayed_on_the_host(of); },
-           "is true, and ZeRO-Offload's delayed update reduces gradients after every micro-batch, which a pipeline "
-           "does not; write false"}}},
+     .meaningless = {{is_own_step, "accocal keeps the optimizer's states on the GPU; leave it out"}}},
     {.name = "zero_stage",
      .read = read_zero_stage,
-     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}},
-     .wrong = {{[](Of of) { return is_pipeline(of) && is_reduced_by_micro_batch(of); },
-                "is above 1, and then gradients are reduced after every micro-batch, which a pipeline does not; write "
-                "1"}}},
+     .meaningless = {{is_own_step, "accocal shards the optimizer's states; leave it out"}}},
     {.name = "estimate",
      .read = into<&Spec::estimate>,
      .meaningless = {{is_own_step, "accocal gathers its estimates; leave it out"}},
@@ -604,17 +500,15 @@ constexpr Key kKeys[] = {
                          of.spec.late_communication == LateCommunication::kAccumulate;
                 },
                 "is \"accumulate\", and buckets that are reduced as they fill need a round whose last micro-batch is "
-                "known before it begins; write \"wait\", or \"overlap\": \"none\""}},
-     .check = wrong_late_communication},
+                "known before it begins; write \"wait\", or \"overlap\": \"none\""}}},
     {.name = "rollback_estimate",
      .read = into<&Spec::rollback_estimate>,
      .meaningless = {{[](Of of) { return of.spec.estimate == EstimateOf::kLocal; },
                       "is about states that an estimate changes, and a local one steps without them; leave it out"}}},
     {.name = "poll_every",
      .read = read_poll_every,
-     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}},
-     .check = wrong_poll_every},
-    {.name = "micro_batches_per_round", .read = read_micro_batches_per_round, .check = wrong_round},
+     .meaningless = {{is_delayed_on_the_host, kReducedTogether}, {is_reduced_by_micro_batch, kReducedTogether}}},
+    {.name = "micro_batches_per_round", .read = read_micro_batches_per_round},
     {.name = "form", .read = into<&Spec::form>, .check = wrong_form},
     {.name = "inner_updates", .read = read_inner_updates},
     {.name = "outer_every",
@@ -635,8 +529,7 @@ constexpr Key kKeys[] = {
                 "is a node, and the cluster has one, which would meet nobody; write \"gpu\""},
                {[](Of of) { return of.spec.island == Island::kGroup && of.cluster && of.cluster->nodes.size() < 2; },
                 "is a node group, and the cluster has one, which would meet nobody; write \"node\", or a group of "
-                "\"nodes\" for each site"}},
-     .check = wrong_replica},
+                "\"nodes\" for each site"}}},
     {.name = "inner", .read = read_inner, .check = wrong_inner},
     {.name = "meeting",
      .read = into<&Spec::meeting>,
@@ -670,6 +563,8 @@ void read_key(const Key& key, Of of) {
     now->origin = origin_named(defaults_of(of).*key.source);
   if (const char* const wrong = broken(key.wrong, of)) of.reader.fail(key.name, wrong);
   if (const std::string wrong = key.check != nullptr ? key.check(of) : ""; !wrong.empty())
+    of.reader.fail(key.name, wrong);
+  if (const std::string wrong = wrong_in_pipeline(of, key.name); !wrong.empty() && of.reader.good(key.name))
     of.reader.fail(key.name, wrong);
 }
 
@@ -772,7 +667,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
         origin_named(communication_defaults(training.framework, *traits, {}, bytes_of(spec.gradient_dtype)).source);
   if (const std::string missing = lacking(training.framework, of.traits); !missing.empty())
     reader.fail("name", missing);
-  if (is_pipeline(of) && *of.traits.not_in_pipelines != '\0')
+  if (training.parallel.pipeline > 1 && *of.traits.not_in_pipelines != '\0')
     reader.fail("name", fmt::format("{} {}", spec.name, of.traits.not_in_pipelines));
   for (const Key& key : kKeys)
     if (of.traits.takes(key.name)) read_key(key, of);

@@ -1,0 +1,148 @@
+#include "models/read/piped_schedules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/read/read_parallel.hpp"
+
+namespace accosim {
+namespace {
+
+using Of = const ScheduleReading&;
+
+/// The fewest micro-batches that a rank does in an update, or in a round of one.
+int least_flight(Of of) {
+  constexpr const char* kRound = "micro_batches_per_round";
+  const JsonValue* const round = of.traits.takes(kRound) ? of.reader.value().find(kRound) : nullptr;
+  if (round != nullptr && round->kind == JsonKind::kNumber)
+    return static_cast<int>(std::clamp(round->number, 1.0, 1.0 * kMaxInteger));
+  int least = of.training.gradient_accumulation_steps;
+  if (of.cluster && all_have_own_steps(*of.cluster)) least = kMaxInteger;
+  if (of.cluster)
+    for (const NodeGroup& group : of.cluster->nodes)
+      for (const int steps : group.accumulation_steps) least = std::min(least, steps);
+  return least / of.traits.rounds;
+}
+
+std::string wrong_sync(Of of) {
+  if (of.spec.sync == Sync::kLastMicroBatch) return "";
+  return "is \"every_micro_batch\", and the stages of a pipeline reduce gradients when the last micro-batch of an "
+         "update "
+         "is through; write \"last_micro_batch\"";
+}
+
+std::string wrong_offload(Of of) {
+  if (!of.spec.offload_optimizer || !of.traits.delayed) return "";
+  return "is true, and ZeRO-Offload's delayed update reduces gradients after every micro-batch, which a pipeline does "
+         "not; write false";
+}
+
+std::string wrong_zero_stage(Of of) {
+  if (of.spec.zero_stage == 1) return "";
+  return "is above 1, and then gradients are reduced after every micro-batch, which a pipeline does not; write 1";
+}
+
+std::string wrong_shard_group(Of of) {
+  if (!is_hybrid(of.spec)) return "";
+  return "is \"node\", and which ranks of a stage share a node is not modelled yet in pipelines; write \"world\"";
+}
+
+std::string wrong_form(Of of) {
+  if (of.spec.form == MethodForm::kPaper) return "";
+  return "is \"code\", whose replicas are nodes, and here a node has a part of a model; write \"paper\"";
+}
+
+/// What a replica is must hold whole models.
+std::string wrong_replica(Of of) {
+  const Parallel& parallel = of.training.parallel;
+  if (!of.cluster || of.spec.form == MethodForm::kCode || holds_replicas(*of.cluster, island_of(of.spec), parallel))
+    return "";
+  const char* const instead = "write \"gpu\", which then is a model on its GPUs";
+  if (of.spec.island == Island::kNode)
+    return fmt::format("is a node, and in a pipeline a node has a part of a model; {}, or \"group\"", instead);
+  return fmt::format("is a node group, and not all have GPUs for whole models of {} GPUs; {}", model_ranks_of(parallel),
+                     instead);
+}
+
+std::string wrong_inner(Of of) {
+  const ScheduleTraits* const inner = inner_schedule(of.spec);
+  if (inner == nullptr || (!inner->delayed && *inner->not_in_pipelines == '\0')) return "";
+  return fmt::format("is \"{}\", which is not modelled yet in replicas whose models have several stages; write \"{}\"",
+                     inner->name, inner_names().front());
+}
+
+std::string wrong_meeting(Of of) {
+  if (of.spec.meeting == Meeting::kRing) return "";
+  return "is \"hierarchical\", and which ranks of a stage share a site is not modelled yet in pipelines; write "
+         "\"ring\"";
+}
+
+/// What keeps a pipeline from accumulating while it waits.
+std::string wrong_late_communication(Of of) {
+  if (!is_closed_flight(of) || of.spec.late_communication == LateCommunication::kWait) return "";
+  const int least = least_open_flight(of.training.parallel);
+  if (least == 0)
+    return "is \"accumulate\", and under \"gpipe\" no forward pass follows the first backward pass; write \"wait\", or "
+           "\"pipeline_schedule\": \"1f1b\"";
+  return fmt::format(
+      "is \"accumulate\", and more micro-batches can follow when {} are in the pipeline, where {} has {}; "
+      "write \"wait\", or more gradient_accumulation_steps",
+      least, of.traits.rounds > 1 ? "a round" : "an update", least_flight(of));
+}
+
+std::string wrong_poll_every(Of of) {
+  const int apart = looks_apart(of.training.parallel), every = of.spec.poll_every;
+  if (every % apart == 0) return "";
+  return fmt::format(
+      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write a "
+      "multiple of that, such as {}",
+      every, apart, std::max(1, every / apart) * apart);
+}
+
+std::string wrong_round(Of of) {
+  const int apart = looks_apart(of.training.parallel), round = of.spec.micro_batches_per_round;
+  if (round % apart == 0) return "";
+  return fmt::format(
+      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}, "
+      "or gradient_accumulation_steps that are a multiple of {}",
+      round, apart, (round / apart + 1) * apart, of.traits.rounds * apart);
+}
+
+struct Rule {
+  const char* key;
+  std::string (*wrong)(Of of);
+};
+constexpr Rule kRules[] = {
+    {"sync", wrong_sync},
+    {"offload_optimizer", wrong_offload},
+    {"zero_stage", wrong_zero_stage},
+    {"shard_group", wrong_shard_group},
+    {"form", wrong_form},
+    {"replica", wrong_replica},
+    {"inner", wrong_inner},
+    {"meeting", wrong_meeting},
+    {"late_communication", wrong_late_communication},
+    {"poll_every", wrong_poll_every},
+    {"micro_batches_per_round", wrong_round},
+};
+
+}  // namespace
+
+int looks_apart(const Parallel& parallel) {
+  return parallel.schedule == PipelineSchedule::kInterleaved ? parallel.pipeline : 1;
+}
+
+bool is_closed_flight(const ScheduleReading& of) {
+  const int least = least_open_flight(of.training.parallel);
+  return of.training.parallel.pipeline > 1 && (least == 0 || least_flight(of) < least);
+}
+
+std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key) {
+  if (of.training.parallel.pipeline == 1 || *of.traits.not_in_pipelines != '\0') return "";
+  for (const Rule& rule : kRules)
+    if (rule.key == key) return rule.wrong(of);
+  return "";
+}
+
+}  // namespace accosim

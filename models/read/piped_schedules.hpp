@@ -1,0 +1,34 @@
+// What a schedule's keys cannot say where a model replica has several stages: a stage reduces its gradients once, and a
+// flight of micro-batches cannot always be made longer.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "models/base/reader.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/parallel.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+
+/// What the value of a key of a schedule is read from, and into.
+struct ScheduleReading {
+  ObjectReader& reader;
+  ScheduleSpec& spec;
+  const ScheduleTraits& traits;
+  const Training& training;
+  const std::optional<Cluster>& cluster;  ///< given when it is valid
+};
+
+/// Micro-batches between two looks that a pipeline allows: interleaved chunks take them in groups.
+int looks_apart(const Parallel& parallel);
+/// Whether a flight through the pipeline ends with the micro-batches that were known when it began.
+bool is_closed_flight(const ScheduleReading& of);
+/// What is wrong with a key that has been read, and what to write instead; empty: nothing, or there is no pipeline.
+std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key);
+
+}  // namespace accosim
