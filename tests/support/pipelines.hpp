@@ -39,7 +39,6 @@ inline Pipeline even(Pipeline of, double f, double b) {
 inline Costs costs_of(const Pipeline& of, const ScheduleSpec& spec = sample_schedule("ddp")) {
   Scenario scenario = sample_scenario(of.stages, 1);
   scenario.model = sample_model(2 * of.stages * of.chunks);
-  scenario.model.tie_word_embeddings = false;
   Parallel& parallel = scenario.training.parallel;
   parallel.pipeline = of.stages;
   parallel.chunks = of.chunks;

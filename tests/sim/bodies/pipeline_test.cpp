@@ -141,8 +141,10 @@ TEST(Pipeline, MessagesThatGoBesideTheComputationAreHiddenWhereTheScheduleHasRoo
   // 1F1B of two stages: a backward of the first is followed by a forward, whose micro-batch is sent, done on the last
   // stage and comes back for the backward after the next: 2 (F + B) + 2 x for two micro-batches. An odd one has its
   // whole way, an even one follows the one before by F + B.
-  for (const int m : {2, 3, 8, 9})
-    expect_relative(flight_ms(even({k1F1B, 2, 1, m, true, x}, kF, kB)), (m + 1) * (kF + kB) + 2 * ((m + 1) / 2) * x);
+  for (const int m : {2, 3, 8, 9}) {
+    const int ways = (m + 1) / 2;
+    expect_relative(flight_ms(even({k1F1B, 2, 1, m, true, x}, kF, kB)), (m + 1) * (kF + kB) + 2 * x * ways);
+  }
   // Interleaved: the way of the first micro-batch to the last chunk has v p - 1 messages, that of the last one back as
   // many; the last stage does pairs between these, and what it needs is there.
   for (const int p : {2, 3, 4})
@@ -286,6 +288,23 @@ TEST(Pipeline, MessagesGoOverTheLinksBetweenItsStages) {
       EXPECT_LT(shared, work + 2 * exchanges * x);
     }
   }
+}
+
+TEST(Pipeline, AMessageLeavesTheNodeOfItsSender) {
+  // Also around the end, from the last of two stages to the first.
+  const EventGraph graph = over_links(even({kInterleaved, 2, 2, 2}, kF, kB), Bytes{4e6});
+  int sent = 0;
+  for (int rank = 0; rank < 2; ++rank)
+    for (const std::vector<Op>& lane : graph.programs[graph.ranks[rank].program].lanes)
+      for (const Op& op : lane) {
+        if (op.kind != OpKind::kCollective || graph.labels[op.label].name.rfind("send", 0) != 0) continue;
+        const Plan& plan = graph.groups[graph.ranks[rank].groups[op.slot]].plans[op.plan];
+        ASSERT_EQ(plan.flows.size(), 1u);
+        const std::string& link = graph.links[graph.paths[plan.flows[0].path].links.front()].name;
+        EXPECT_NE(link.find("node " + std::to_string(rank)), std::string::npos) << link;
+        ++sent;
+      }
+  EXPECT_EQ(sent, 2 * (2 + 1 + 1 + 2)) << "two micro-batches over three boundaries, there and back";
 }
 
 /// Flights of at least so many micro-batches that go on until the first stage's communication has ended.
