@@ -116,6 +116,16 @@ const std::map<std::string, std::string>& schedule_words() {
     add(words, {"stage", "zero_stage"}, "the schedule's name says it: " + without_end(advice_for_schedule("zero")));
     add(words, {"sharding_strategy"},
         "the schedule's name says it: " + advice_for_schedule("full_shard") + without_end(advice_for_schedule("hsdp")));
+    add(words,
+        {"H", "h", "inner_steps", "num_inner_steps", "local_steps", "num_local_steps", "local_updates", "sync_every",
+         "sync_interval"},
+        is_here("inner_updates"));
+    add(words, {"tau"},
+        "updates between two meetings are \"inner_updates\" here, and those that a fragment travels \"delay\"");
+    add(words, {"fragments", "num_fragments", "fragment_count", "fragment_size"},
+        "here it is \"fragment_layers\", the layers of one fragment");
+    add(words, {"payload", "payload_dtype", "outer_bits", "exchange_dtype", "quantization", "quantize"},
+        "here it is \"outer_dtype\", such as \"int8\"");
     add(words, {"overlap_comm", "overlap_grad_reduce"}, "here it is \"overlap\": \"backward\"");
     return words;
   }();
