@@ -136,6 +136,7 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   DrawnUpdates drawn;
   drawn.seed = play.costs->pace.unsteady.seed;
   drawn.played = static_cast<int>(durations.size());
+  drawn.updates_each = play.folded.graph.updates_per_mark;
   drawn.band_of_mean = band_of_mean(play.measured.durations);
   drawn.narrow = drawn.band_of_mean <= kNarrowBand;
   drawn.p10 = Seconds{percentile(durations, 0.1)};
@@ -215,6 +216,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.gpu_hours = hours * gpu_count(scenario.cluster);
   if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
   result.statistics = statistics_of(spec, *play.costs);
+  if (result.statistics == Statistics::kStaleGradients) result.updates_late = spec.delay;
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   result.steady = steady_state(play);
@@ -340,8 +342,12 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const std::optional<Phases> phases = phases_of(scenario, spec);
   if (!phases) return run_phase(scenario, spec, evaluations);
-  return mean_of_phases(run_phase(scenario, phases->first, evaluations),
-                        run_phase(scenario, phases->later, evaluations), phases->share);
+  RunResult first = run_phase(scenario, phases->first, evaluations);
+  if (phases->share >= 1) {  // the training is over before replicas make updates by themselves
+    first.schedule = spec.name;
+    return first;
+  }
+  return mean_of_phases(first, run_phase(scenario, phases->later, evaluations), phases->share);
 }
 
 namespace {
