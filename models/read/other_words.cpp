@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "models/base/names.hpp"
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/schedule_traits.hpp"
+#include "models/spec/frameworks.hpp"
 
 namespace accosim {
 namespace {
@@ -130,6 +131,25 @@ const std::map<std::string, std::string>& schedule_words() {
     return words;
   }();
   return kAll;
+}
+
+std::vector<std::string> schedules_with(std::string_view key) {
+  std::vector<std::string> owners;
+  for (const ScheduleTraits& row : schedules())
+    if (row.takes(key)) owners.emplace_back(row.name);
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.takes(key) && std::find(owners.begin(), owners.end(), row.name) == owners.end())
+      owners.push_back(fmt::format("{} under {}", row.name, name_of(*row.under)));
+  return owners;
+}
+
+std::string note_of_frameworks(const ScheduleTraits& schedule, std::string_view key) {
+  if (schedule.under && traits_of(schedule.name).takes(key)) return schedule.lacks_keys;
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.name == std::string_view(schedule.name) && row.takes(key))
+      return fmt::format("{} has such a choice only where {} runs it; remove it, or write \"framework\": \"{}\"",
+                         schedule.name, title_of(*row.under), name_of(*row.under));
+  return {};
 }
 
 ObjectReader::Advice dtype_advice() {

@@ -605,16 +605,6 @@ bool takes_inside(const ScheduleTraits& inner, std::string_view key) {
          key != "count_micro_batches";
 }
 
-/// Where the schedule takes the key under another framework; empty where it does under none.
-std::string note_of_frameworks(const ScheduleTraits& schedule, std::string_view key) {
-  if (schedule.under && traits_of(schedule.name).takes(key)) return schedule.lacks_keys;
-  for (const ScheduleTraits& row : schedules_of_frameworks())
-    if (row.name == std::string_view(schedule.name) && row.takes(key))
-      return fmt::format("{} has such a choice only where {} runs it; remove it, or write \"framework\": \"{}\"",
-                         schedule.name, title_of(*row.under), name_of(*row.under));
-  return {};
-}
-
 /// For each key that `schedule`, with `inner` in its replicas, does not take, the schedules to which it belongs.
 std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, const ScheduleTraits* inner) {
   std::map<std::string, std::string> notes;
@@ -625,14 +615,8 @@ std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, con
       notes[key.name] = fmt::format("{} has no such choice inside replicas; remove it", inner->name);
       continue;
     }
-    std::vector<std::string> owners;
-    for (const ScheduleTraits& row : schedules())
-      if (row.takes(key.name)) owners.emplace_back(row.name);
-    for (const ScheduleTraits& row : schedules_of_frameworks())
-      if (row.takes(key.name) && std::find(owners.begin(), owners.end(), row.name) == owners.end())
-        owners.push_back(fmt::format("{} under {}", row.name, name_of(*row.under)));
-    notes[key.name] =
-        fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
+    notes[key.name] = fmt::format("it belongs to {}, and {} has no such choice; remove it",
+                                  in_words(schedules_with(key.name)), schedule.name);
   }
   notes.insert(schedule_words().begin(), schedule_words().end());
   notes["autocast"] = "it holds for the whole training; write \"autocast\" in \"training\" and remove it here";
