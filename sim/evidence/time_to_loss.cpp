@@ -16,7 +16,9 @@ namespace {
 std::string algorithm_of(const ScheduleSpec& spec) {
   const ScheduleTraits& traits = traits_of(spec);
   std::string name = traits.trains_as;
-  if (name.empty()) return name;
+  const ScheduleTraits* const inner = inner_schedule(spec);
+  const bool as_released = spec.form == MethodForm::kCode && traits.meets_beside;  // it hides less, and is less late
+  if (name.empty() || as_released || (inner != nullptr && inner->delayed)) return "";
   if (!spec.rollback_estimate && *traits.trains_as_keeping != '\0') name = traits.trains_as_keeping;
   if (spec.estimate == EstimateOf::kLocal) name += "-local";
   if (traits.delayed && spec.delay > 1) name += fmt::format("-{}", spec.delay);
@@ -25,6 +27,21 @@ std::string algorithm_of(const ScheduleSpec& spec) {
 }
 
 using Curve = MeasuredConvergence::Algorithm;
+
+/// What else of a local schedule is not as it was measured.
+void add_other_options(const ScheduleSpec& spec, const Curve& measured, int layers, std::vector<std::string>& all) {
+  const ScheduleTraits& traits = traits_of(spec);
+  if (measured.outer_every && spec.outer_every > 0 && spec.outer_every != *measured.outer_every)
+    all.push_back(
+        fmt::format("an outer step every {} updates, here every {}", *measured.outer_every, spec.outer_every));
+  if (traits.takes("delay") && measured.delay && spec.delay != *measured.delay)
+    all.push_back(fmt::format("a delay of {} updates, here {}", *measured.delay, spec.delay));
+  if (traits.takes("mixing") && measured.mixing && spec.mixing != *measured.mixing)
+    all.push_back(fmt::format("mixing of {:.3g}, here {:.3g}", *measured.mixing, spec.mixing));
+  if (traits.takes("fragment_layers") && measured.fragments && fragments_of(spec, layers) != *measured.fragments)
+    all.push_back(fmt::format("{} fragments, here {}", *measured.fragments, fragments_of(spec, layers)));
+  if (spec.outer_dtype == OuterDtype::kInt8) all.push_back("exchanges in whole precision, here in int8");
+}
 
 /// What the measurements of one size say of the user's runs.
 class MeasuredSize {
@@ -36,6 +53,7 @@ class MeasuredSize {
         base_(base),
         own_(critical_batch > 0),
         parameters_(static_cast<double>(parameter_count(scenario.model))),
+        layers_(scenario.model.num_hidden_layers + 2),
         sample_(convergence.tokens_per_sample / scenario.training.sequence_length),
         critical_(own_ ? critical_batch : sample_ * convergence.critical_batch) {}
 
@@ -76,6 +94,7 @@ class MeasuredSize {
       const int inner = measured.inner_updates > 0 ? measured.inner_updates : convergence_.inner_updates;
       if (inner > 0 && spec.inner_updates != inner)
         all.push_back(fmt::format("{} inner updates, here {}", inner, spec.inner_updates));
+      add_other_options(spec, measured, layers_, all);
       if (island_of(spec) != Island::kGpu)
         all.push_back(fmt::format("replicas of one GPU, here of a {}", name_of(island_of(spec))));
     }
@@ -100,6 +119,7 @@ class MeasuredSize {
   const RunResult& base_;
   bool own_;
   double parameters_;
+  int layers_;       // the embedding and the head among them
   double sample_;    // of the user's, by the tokens that they hold
   double critical_;  // batch, in the user's samples
 };

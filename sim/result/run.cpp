@@ -67,7 +67,8 @@ std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSp
 constexpr int kMostReplayed = 2;
 
 void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec, costs.kinds.front().parameters, costs.kinds.front().shards);
+  result.memory_formula =
+      memory_formula(spec, costs.kinds.front().parameters, costs.kinds.front().shards, costs.ranks());
   result.memory_by_kind = memory_by_kind(costs, spec, asked.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;
@@ -312,11 +313,13 @@ RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Ev
 RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
   const auto mean = [share](const auto& a, const auto& b) { return share * a + (1 - share) * b; };
   const double tokens = later.tokens_per_second * later.update_time.value;
+  const double idle =
+      mean(first.gpu_idle_fraction * first.update_time.value, later.gpu_idle_fraction * later.update_time.value);
   for (Seconds Metrics::*time : {&Metrics::update_time, &Metrics::update_time_low, &Metrics::update_time_high,
                                  &Metrics::exposed_communication, &Metrics::total_time})
     later.*time = mean(first.*time, later.*time);
-  for (double Metrics::*figure : {&Metrics::gpu_hours, &Metrics::mfu, &Metrics::hfu, &Metrics::gpu_idle_fraction})
-    later.*figure = mean(first.*figure, later.*figure);
+  later.gpu_hours = mean(first.gpu_hours, later.gpu_hours);
+  later.gpu_idle_fraction = idle / later.update_time.value;
   later.bytes_sent_per_rank_per_update =
       mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
   if (later.cost) later.cost = mean(*first.cost, *later.cost);
@@ -334,6 +337,8 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
   later.tokens_padded_per_second *= rate;
   later.tokens_per_second_per_gpu *= rate;
   later.model_flops_per_gpu = rate * later.model_flops_per_gpu;
+  later.mfu *= rate;
+  later.hfu *= rate;
   return later;
 }
 

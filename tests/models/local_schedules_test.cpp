@@ -106,5 +106,16 @@ TEST_F(LocalScheduleFiles, ANodeGroupsOwnInnerUpdatesNeedReplicasThatReadThem) {
   EXPECT_TRUE(refused(R"({"name": "diloco"})", 2, own).empty());
 }
 
+TEST_F(LocalScheduleFiles, ANodeGroupsOwnInnerUpdatesHoldWhatAFragmentNeeds) {
+  const auto streams = [&](const char* keys, const char* own) {
+    return refused(std::string(R"({"name": "streaming_diloco", )") + keys + "}", 2,
+                   std::string(R"(, "inner_updates": )") + own);
+  };
+  EXPECT_TRUE(any_has(streams(R"("delay": 9)", "7"), "makes 7 inner_updates, applies a fragment 9 updates after"));
+  EXPECT_TRUE(any_has(streams(R"("delay": 0, "fragment_layers": 1, "by_layer": true)", "1"),
+                      "sends 2 fragments a layer at a time, and of 1 updates some would send two"));
+  EXPECT_TRUE(streams(R"("delay": 0, "fragment_layers": 1, "by_layer": true)", "2").empty());
+}
+
 }  // namespace
 }  // namespace accosim

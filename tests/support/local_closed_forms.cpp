@@ -121,12 +121,19 @@ Seconds slowmo_closed_form(const ScheduleInput& input) {
   return local_update_time(input) + 1.0 / input.spec.outer_every * ((n - 1) * average + last);
 }
 
+/// What is sent before the step, which waits for what was sent at the meeting before: max(H U + what the meeting takes,
+/// T) / H, whoever waits.
+Seconds sent_before_step(const ScheduleInput& input, Seconds meeting) {
+  const int H = input.spec.inner_updates;
+  return 1.0 / H * std::max(H * local_update_time(input) + meeting, exchange_time(input));
+}
+
 /// What is sent after the step travels beside the next H updates: (max(H U, T) + step + copy) / H. In Overlap-Local-SGD
 /// the step also reads the replica's own parameters. On the host the copy, too, is beside them.
-Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
+Seconds beside_closed_form(const ScheduleInput& input) {
   const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  const Seconds round = H * local_update_time(input), T = exchange_time(input), step = of.step(of.sent, mixed);
+  const Seconds round = H * local_update_time(input), T = exchange_time(input), step = of.step(of.sent, true);
   return 1.0 / H * (of.on_host ? std::max(round, of.copy() + T) + step : std::max(round, T) + step + of.copy());
 }
 
@@ -135,9 +142,9 @@ Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
 /// copy
 /// + (n - 2) (max(H U, T) + take + copy) + max(H U, T).
 Seconds co2_closed_form(const ScheduleInput& input) {
-  if (input.spec.form == MethodForm::kPaper) return beside_closed_form(input, false);
   const int H = input.spec.inner_updates, n = input.spec.outer_every / H;
   const Touched of = touched(input);
+  if (input.spec.form == MethodForm::kPaper) return sent_before_step(input, of.copy() + of.step(of.sent));
   const Seconds round = H * local_update_time(input), beside = std::max(round, exchange_time(input));
   Seconds all = round + owners_step_time(input);
   if (n > 1) all += of.copy() + (n - 2) * (beside + of.take() + of.copy()) + beside;
@@ -146,9 +153,8 @@ Seconds co2_closed_form(const ScheduleInput& input) {
 
 /// The changes are sent before the step, which waits for those of the meeting before: max(H U + change + step, T) / H.
 Seconds eager_diloco_closed_form(const ScheduleInput& input) {
-  const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  return 1.0 / H * std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
+  return sent_before_step(input, of.change() + of.step(3 * of.sent));
 }
 
 /// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, h: when its host is
@@ -271,7 +277,7 @@ Seconds exchange_time(const ScheduleInput& input) {
 }
 
 Seconds local_closed_form(const ScheduleInput& input) {
-  const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each, true); };
+  const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each); };
   static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{
       {"diloco", diloco_closed_form},
       {"local_sgd", local_sgd_closed_form},
