@@ -130,8 +130,9 @@ class Words {
   /// What the curves of a schedule that they decide have charged it for.
   std::string charged(const RunResult& best) const {
     if (!is_decided_by_loss(best)) return "";
-    const std::string price =
-        in_words(caveats_of({{}, best.statistics, best.batch_inflation, 1, false}, standing_.rule));
+    Contender contender = contender_of(best, {});
+    contender.fit_probability = 1;
+    const std::string price = in_words(caveats_of(contender, standing_.rule));
     return price.empty() ? "" : fmt::format(", {}, for which the measured losses charge it", price);
   }
 

@@ -16,7 +16,11 @@ std::string listed(const Caveats& caveats, bool worst) {
   std::vector<std::string> texts;
   switch (caveats.statistics) {
     case Statistics::kSynchronous: break;
-    case Statistics::kStaleGradients: texts.emplace_back("with gradients one update late"); break;
+    case Statistics::kStaleGradients:
+      texts.push_back(caveats.updates_late == 1 ? std::string("with gradients one update late")
+                                                : fmt::format("with gradients {}{} updates late", worst ? "up to " : "",
+                                                              caveats.updates_late));
+      break;
     case Statistics::kReplicasDrift: texts.emplace_back("with replicas that drift apart"); break;
     case Statistics::kLocalEstimate: texts.emplace_back("with estimates that differ by rank"); break;
   }
@@ -40,6 +44,7 @@ std::string worst_in_words(const Caveats& caveats) { return listed(caveats, true
 JsonValue caveats_json(const Caveats& caveats) {
   JsonValue json = json_object({});
   if (caveats.statistics != Statistics::kSynchronous) json.set("statistics", name_of(caveats.statistics));
+  if (caveats.updates_late > 1) json.set("updates_late", caveats.updates_late);
   if (caveats.batch_growth > 1) json.set("batch_inflation", caveats.batch_growth);
   if (caveats.fit_probability < 1) json.set("fit_probability", caveats.fit_probability);
   if (caveats.loss_unreached) json.set("loss_reached", false);

@@ -68,7 +68,9 @@ void write_row(std::ostream& out, const PageTimeline& one, const PageRow& row, c
 void write_timeline(std::ostream& out, const PageTimeline& one) {
   const EventGraph& graph = one.timeline.graph;
   out << "{\"label\":" << quoted_json(one.label) << ",\"measured\":" << (one.measured ? "true" : "false")
-      << ",\"left_out\":" << one.timeline.left_out << ",\"labels\":[";
+      << ",\"left_out\":" << one.timeline.left_out
+      << (graph.updates_per_mark > 1 ? fmt::format(",\"updates_per_mark\":{}", graph.updates_per_mark) : "")
+      << ",\"labels\":[";
   for (const Label& label : graph.labels)
     out << "{\"name\":" << quoted_json(label.name) << ",\"class\":\"" << name_of(label.cls) << "\"},";
   out << "{\"name\":\"" << kWait << "\",\"class\":\"wait\"}],\"marks\":[";

@@ -23,10 +23,15 @@ std::string to(const std::string& low, const std::string& high) { return low + "
 void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
   if (results.empty() || !results.front().drawn) return;
   out << '\n';
+  const bool rounds = std::any_of(results.begin(), results.end(),
+                                  [](const RunResult& result) { return result.drawn->updates_each > 1; });
   write_wrapped(out, "",
-                fmt::format("Micro-batches are drawn, seed {}. Single updates scatter; their mean is known "
+                fmt::format("Micro-batches are drawn, seed {}. Single updates scatter{}; their mean is known "
                             "to the share that stands beside it.",
-                            results.front().drawn->seed),
+                            results.front().drawn->seed,
+                            rounds ? ", of replicas that make updates by themselves the means of rounds between "
+                                     "meetings"
+                                   : ""),
                 options.width);
   // Every schedule meets the same draws; the one that played most of them knows their means best.
   const RunResult& most = *std::max_element(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) {
@@ -39,10 +44,12 @@ void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const
                               100 * (1 - most.tokens_per_second / most.tokens_padded_per_second)),
                   options.width);
   TableOf<RunResult> table = by_schedule(results);
-  table.add("single update", "10 to 90 %",
+  if (rounds) table.add("mean of", "updates", [](const RunResult& r) { return human_count(r.drawn->updates_each); });
+  table.add(rounds ? "an update" : "single update", "10 to 90 %",
             [](const RunResult& r) { return to(human_time(r.drawn->p10), human_time(r.drawn->p90)); });
   table.add("median", "", [](const RunResult& r) { return human_time(r.drawn->median); });
-  table.add("updates", "played", [](const RunResult& r) { return human_count(r.drawn->played); });
+  table.add("updates", "played",
+            [](const RunResult& r) { return human_count(1.0 * r.drawn->played * r.drawn->updates_each); });
   table.add("mean known", "to (80 %)", [](const RunResult& r) {
     return "±" + human_percent(r.drawn->band_of_mean) + (r.drawn->narrow ? "" : " (budget)");
   });
@@ -93,7 +100,8 @@ void set_unsteady(JsonValue& body, const RunResult& result) {
   if (result.drawn) {
     const DrawnUpdates& drawn = *result.drawn;
     body.set("updates", json_object({{"seed", drawn.seed},
-                                     {"played", drawn.played},
+                                     {"played", 1.0 * drawn.played * drawn.updates_each},
+                                     {"mean_of", drawn.updates_each},
                                      {"band_of_mean", drawn.band_of_mean},
                                      {"narrow", drawn.narrow},
                                      {"p10_s", drawn.p10.value},

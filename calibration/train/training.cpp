@@ -46,6 +46,24 @@ void check_on_device(const TrainingOptions& options) {
   require(options.random_vocabulary >= 0, "--vocabulary must be 1 or more, or 0 to learn a text");
 }
 
+/// Refuses runs of so few updates that what the algorithm is about never happens. One whose length is in samples has
+/// as many updates as it turns out to have.
+void check_length(const TrainingOptions& options) {
+  if (options.samples > 0 || options.updates < 1) return;
+  const AlgorithmTraits& traits = traits_of(options.algorithm);
+  if (options.algorithm == Algorithm::kPipeSgd)
+    require(options.delay < options.updates,
+            fmt::format("--delay {}: all gradients of {} updates are computed at the first parameters; write more "
+                        "--updates, or a shorter --delay",
+                        options.delay, options.updates));
+  // DiLoCo's last update is a meeting too.
+  if (traits.takes("--inner-updates") && options.algorithm != Algorithm::kDiloco)
+    require(options.inner_updates <= options.updates,
+            fmt::format("--inner-updates {}: ranks never meet in {} updates; write more --updates, or fewer "
+                        "--inner-updates",
+                        options.inner_updates, options.updates));
+}
+
 /// How replicas meet, or how late gradients are; what the algorithm does not take has its usual value.
 void check_meetings(const TrainingOptions& options) {
   const AlgorithmTraits& traits = traits_of(options.algorithm);
@@ -60,29 +78,40 @@ void check_meetings(const TrainingOptions& options) {
     require(options.outer_every >= 1 && options.outer_every % options.inner_updates == 0,
             fmt::format("--outer-every {}: outer steps take the place of averages, every {} updates; write a multiple "
                         "of that, such as --outer-every {}",
-                        options.outer_every, options.inner_updates, 16LL * options.inner_updates));
+                        options.outer_every, options.inner_updates,
+                        std::max(1, options.outer_every / options.inner_updates) * options.inner_updates));
   if (options.algorithm == Algorithm::kPipeSgd)
     require(options.delay >= 1 && options.delay <= kMostDelay,
             fmt::format("--delay {}: a gradient is applied 1 to {} updates late; write --delay 1", options.delay,
                         kMostDelay));
+  check_length(options);
   if (!traits.takes("--fragments")) return;
-  require(options.delay >= 0 && options.delay < options.inner_updates,
-          fmt::format("--delay {}: a fragment is back before it is sent again, after {} updates; write --delay 1, or 0 "
-                      "to wait for it at once",
-                      options.delay, options.inner_updates));
+  require(
+      options.delay >= 0 && options.delay < options.inner_updates,
+      options.inner_updates == 1
+          ? fmt::format("--delay {}: a fragment is back before it is sent again, and with --inner-updates 1 that is "
+                        "after every update; write --delay 0, or more --inner-updates",
+                        options.delay)
+          : fmt::format("--delay {}: a fragment is back before it is sent again, after {} updates; write --delay "
+                        "1, or 0 to wait for it at once",
+                        options.delay, options.inner_updates));
   const int most = options.timed ? options.inner_updates : std::min(options.inner_updates, options.gpt.shape.layers);
   require(options.fragments >= 1 && options.fragments <= most,
           fmt::format("--fragments {}: each has a layer or more, and an update after which it is sent; write "
-                      "--fragments {} or fewer",
-                      options.fragments, most));
+                      "--fragments {}",
+                      options.fragments, most == 1 ? "1" : fmt::format("{} or fewer", most)));
 }
 
 }  // namespace
 
-Diverged::Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer)
-    : BadInput(fmt::format("update {}: the loss is {}: the run has diverged, and is stopped; write a lower "
-                           "--learning-rate than {:g}, or a longer --learning-rate-warmup",
-                           of, loss, optimizer.learning_rate)),
+Diverged::Diverged(std::int64_t of, double loss, const TrainingOptions& options)
+    : BadInput(
+          fmt::format("update {}: the loss is {}: the run has diverged, and is stopped; write a lower "
+                      "--learning-rate than {:g}, or a longer --learning-rate-warmup{}",
+                      of, loss, options.optimizer.learning_rate,
+                      traits_of(options.algorithm).takes("--outer-learning-rate")
+                          ? fmt::format(", or a lower --outer-learning-rate than {:g}", options.outer_learning_rate)
+                          : "")),
       update(of) {}
 
 void set_usual(TrainingOptions& options) {
@@ -94,7 +123,7 @@ void set_usual(TrainingOptions& options) {
 }
 
 void check_loss(double loss, std::int64_t update, const TrainingOptions& options) {
-  if (!std::isfinite(loss)) throw Diverged(update, loss, options.optimizer);
+  if (!std::isfinite(loss)) throw Diverged(update, loss, options);
 }
 
 void check_options(const TrainingOptions& options, int ranks) {

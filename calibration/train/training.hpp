@@ -85,7 +85,7 @@ struct TrainingOptions {
 class Diverged : public BadInput {
  public:
   /// `of`: the first update, counted from 1, whose loss is not finite; `loss`: that loss.
-  Diverged(std::int64_t of, double loss, const OptimizerOptions& optimizer);
+  Diverged(std::int64_t of, double loss, const TrainingOptions& options);
   std::int64_t update;
 };
 /// Throws Diverged where the loss is not finite.

@@ -296,26 +296,34 @@ Bytes memory_formula(const std::string& method, double parameters, int ranks) {
 
 namespace {
 
-/// Where a key changes the row: states on the host, further shards, several updates in flight, ACCO inside replicas.
-MemoryFormula formula_of(const ScheduleSpec& spec) {
-  MemoryFormula formula = traits_of(spec).formula;
-  const Sharding sharding = sharding_of(spec);
-  if (spec.offload_optimizer)  // ZeRO's: 4, 2 + 2/N, 4/N
-    return {.whole = sharding == Sharding::kParameters  ? 0.0
-                     : sharding == Sharding::kGradients ? 2.0
-                                                        : 4.0,
-            .sharded = sharding == Sharding::kParameters  ? 4.0
-                       : sharding == Sharding::kGradients ? 2.0
-                                                          : 0.0};
+constexpr double kHalf = 2, kStates = 12;  // bytes of a 16-bit element, and of fp32 master, m and v
+
+/// ZeRO's by what is sharded, without the states, which are on the host.
+MemoryFormula without_states(Sharding sharding) {
+  const int halves =
+      static_cast<int>(sharding > Sharding::kOptimizer) + static_cast<int>(sharding > Sharding::kGradients);
+  return {.whole = (2 - halves) * kHalf, .sharded = halves * kHalf};
+}
+
+/// A further buffer of gradients for those that leave in buckets; what a local estimate goes on from.
+double acco_buffers(const ScheduleSpec& spec) {
+  const bool buckets = spec.overlap == Overlap::kBackward, local = spec.estimate == EstimateOf::kLocal;
+  return (buckets ? kHalf : 0) + (local ? kHalf : 0);
+}
+
+/// Where a key changes the row.
+MemoryFormula formula_of(const ScheduleSpec& spec, int world) {
+  const ScheduleTraits& traits = traits_of(spec);
+  MemoryFormula formula = traits.formula;
+  if (spec.offload_optimizer) return without_states(sharding_of(spec));
   if (spec.zero_stage == 3) return {.whole = 0, .sharded = formula.whole + formula.sharded};
-  if (spec.zero_stage == 2) return {.whole = formula.whole - 2, .sharded = formula.sharded + 2};
-  if (traits_of(spec).delayed) formula.whole += 2 * (spec.delay - 1);
+  if (spec.zero_stage == 2) return {.whole = formula.whole - kHalf, .sharded = formula.sharded + kHalf};
+  if (traits.lookahead == Lookahead::kHalfBatch) formula.whole += acco_buffers(spec);
+  if (traits.delayed) formula.whole += kHalf * (spec.delay - 1);
   if (spec.offload_outer) formula.whole = plain_schedule().formula.whole;
-  // The outer states of the released codes are sharded over so many ranks, where there are so many.
-  if (spec.form == MethodForm::kCode) {
-    constexpr double kOwners = 32;
-    formula.whole -= 2 * traits_of(spec).outer_states * (1 - 1 / kOwners);
-  }
+  // The papers' rows count the outer states in 16 bits; those of the released codes are fp32, sharded over their
+  // owners.
+  if (spec.form == MethodForm::kCode) formula.whole += traits.outer_states * (4.0 / outer_owners(spec, world) - kHalf);
   if (const ScheduleTraits* const inner = inner_schedule(spec); inner != nullptr && inner->delayed) {
     const MemoryFormula alone = plain_schedule().formula;  // which the outer row has inside
     formula.whole += inner->formula.whole - alone.whole;
@@ -326,8 +334,8 @@ MemoryFormula formula_of(const ScheduleSpec& spec) {
 
 }  // namespace
 
-Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks) {
-  const MemoryFormula formula = formula_of(spec);
+Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks, int world) {
+  const MemoryFormula formula = formula_of(spec, world);
   return Bytes{(formula.whole + formula.sharded / ranks) * parameters} / (is_sharded_inside(spec) ? ranks : 1);
 }
 

@@ -20,8 +20,9 @@ namespace accosim {
 /// throws std::invalid_argument for another. In hybrid sharding `ranks` are those of a node.
 Bytes memory_formula(const std::string& method, double parameters, int ranks);
 
-/// Of a schedule whose replicas may share one copy of all that it counts.
-Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks);
+/// Of a schedule with its keys, as their papers and codes have it: `ranks` share one copy of what it shards, of
+/// `world`.
+Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks, int world);
 
 /// What memory is used for.
 enum class MemoryUse : std::uint8_t {

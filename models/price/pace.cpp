@@ -108,6 +108,24 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
   return some;
 }
 
+double mean_length(const SequenceLengths& lengths, int sequence_length) {
+  if (lengths.full()) return sequence_length;
+  if (lengths.histogram.empty()) {
+    if (lengths.cv == 0) return std::min<double>(lengths.mean, sequence_length);
+    // E min(X, s) of a lognormal X of this mean, z as in share_cut(): mean Phi(z - sigma) + s (1 - Phi(z)).
+    const double variance = std::log(1 + lengths.cv * lengths.cv), sigma = std::sqrt(variance);
+    const double z = (std::log(sequence_length / lengths.mean) + variance / 2) / sigma;
+    const auto below = [](double x) { return std::erfc(-x / std::sqrt(2)) / 2; };
+    return lengths.mean * below(z - sigma) + sequence_length * (1 - below(z));
+  }
+  double all = 0, tokens = 0;
+  for (const auto& bar : lengths.histogram) {
+    all += bar.weight;
+    tokens += bar.weight * std::min(bar.tokens, sequence_length);
+  }
+  return tokens / all;
+}
+
 double share_cut(const SequenceLengths& lengths, int sequence_length) {
   if (lengths.histogram.empty()) {
     if (lengths.cv == 0) return lengths.mean > sequence_length ? 1 : 0;

@@ -61,6 +61,9 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
 /// The share of sequences that are longer than sequence_length and cut to it.
 double share_cut(const SequenceLengths& lengths, int sequence_length);
 
+/// Tokens of a mean sequence, those of the longer ones cut; sequence_length where no lengths are given.
+double mean_length(const SequenceLengths& lengths, int sequence_length);
+
 /// The most tokens to which a sequence can be padded: below sequence_length where all of a histogram is, and sequences
 /// are padded to the longest.
 int longest_padded(const SequenceLengths& lengths, int sequence_length);

@@ -136,8 +136,41 @@ void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::op
   }
 }
 
+namespace {
+
+/// What goes wrong where a node group makes so few updates between two meetings; empty: nothing.
+std::string too_few_updates(const ScheduleSpec& spec, int updates, const Model& model) {
+  if (!traits_of(spec).takes("fragment_layers")) return "";
+  if (spec.delay >= updates)
+    return fmt::format(
+        "applies a fragment {} updates after it was sent, and it is sent again after {}; write more "
+        "inner_updates there, or a smaller \"delay\"",
+        spec.delay, updates);
+  const int fragments = fragments_of(spec, model.num_hidden_layers + 2);
+  if (spec.by_layer && updates < fragments)
+    return fmt::format(
+        "sends {} fragments a layer at a time, and of {} updates some would send two; write at least {} "
+        "inner_updates there, or \"by_layer\": false",
+        fragments, updates, fragments);
+  return "";
+}
+
+void check_own_inner_updates_of(const ScheduleSpec& spec, const Cluster& cluster, const Model& model,
+                                ObjectReader& top) {
+  for (const NodeGroup& group : cluster.nodes) {
+    if (!group.inner_updates) continue;
+    const std::string wrong = too_few_updates(spec, *group.inner_updates, model);
+    if (wrong.empty()) continue;
+    top.fail("schedules", fmt::format("{}, where node group {} makes {} inner_updates, {}", in_quotes(spec.label),
+                                      in_quotes(group.name), *group.inner_updates, wrong));
+    return;
+  }
+}
+
+}  // namespace
+
 void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
-                             ObjectReader& top) {
+                             const std::optional<Model>& model, ObjectReader& top) {
   if (!cluster || std::none_of(cluster->nodes.begin(), cluster->nodes.end(),
                                [](const NodeGroup& group) { return group.inner_updates.has_value(); }))
     return;
@@ -145,6 +178,7 @@ void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const s
   for (const ScheduleSpec& spec : schedules) {
     if (find_schedule(spec.name) == nullptr || !traits_of(spec).local) continue;
     read = true;
+    if (model) check_own_inner_updates_of(spec, *cluster, *model, top);
     if (spec.outer_every > 0)
       top.fail("schedules", fmt::format("{} takes an outer step every {} updates of all replicas, and node groups have "
                                         "inner_updates of their own; remove these, or the schedule",

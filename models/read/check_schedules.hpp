@@ -19,7 +19,7 @@ void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::op
 
 /// Node groups have inner_updates of their own only where replicas read them.
 void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
-                             ObjectReader& top);
+                             const std::optional<Model>& model, ObjectReader& top);
 /// Whether it passes check_equal_steps() and check_collectives(): of a schedule that no file writes.
 bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model);
 

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "models/base/names.hpp"
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/schedule_traits.hpp"
+#include "models/spec/frameworks.hpp"
 
 namespace accosim {
 namespace {
@@ -185,10 +186,39 @@ const std::map<std::string, std::string>& schedule_words() {
     add(words, {"stage", "zero_stage"}, "the schedule's name says it: " + without_end(advice_for_schedule("zero")));
     add(words, {"sharding_strategy"},
         "the schedule's name says it: " + advice_for_schedule("full_shard") + without_end(advice_for_schedule("hsdp")));
+    add(words,
+        {"H", "h", "inner_steps", "num_inner_steps", "local_steps", "num_local_steps", "local_updates", "sync_every",
+         "sync_interval"},
+        is_here("inner_updates"));
+    add(words, {"tau"},
+        "updates between two meetings are \"inner_updates\" here, and those that a fragment travels \"delay\"");
+    add(words, {"fragments", "num_fragments", "fragment_count", "fragment_size"},
+        "here it is \"fragment_layers\", the layers of one fragment");
+    add(words, {"payload", "payload_dtype", "outer_bits", "exchange_dtype", "quantization", "quantize"},
+        "here it is \"outer_dtype\", such as \"int8\"");
     add(words, {"overlap_comm", "overlap_grad_reduce"}, "here it is \"overlap\": \"backward\"");
     return words;
   }();
   return kAll;
+}
+
+std::vector<std::string> schedules_with(std::string_view key) {
+  std::vector<std::string> owners;
+  for (const ScheduleTraits& row : schedules())
+    if (row.takes(key)) owners.emplace_back(row.name);
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.takes(key) && std::find(owners.begin(), owners.end(), row.name) == owners.end())
+      owners.push_back(fmt::format("{} under {}", row.name, name_of(*row.under)));
+  return owners;
+}
+
+std::string note_of_frameworks(const ScheduleTraits& schedule, std::string_view key) {
+  if (schedule.under && traits_of(schedule.name).takes(key)) return schedule.lacks_keys;
+  for (const ScheduleTraits& row : schedules_of_frameworks())
+    if (row.name == std::string_view(schedule.name) && row.takes(key))
+      return fmt::format("{} has such a choice only where {} runs it; remove it, or write \"framework\": \"{}\"",
+                         schedule.name, title_of(*row.under), name_of(*row.under));
+  return {};
 }
 
 ObjectReader::Advice dtype_advice() {

@@ -4,9 +4,11 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/base/reader.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 
@@ -15,6 +17,11 @@ const std::map<std::string, std::string>& training_words();
 const std::map<std::string, std::string>& parallel_words();
 const std::map<std::string, std::string>& node_group_words();
 const std::map<std::string, std::string>& schedule_words();
+
+/// The names of the schedules that take a key; where one does under a framework alone, with it.
+std::vector<std::string> schedules_with(std::string_view key);
+/// Where the schedule takes the key under another framework; empty where it does under none.
+std::string note_of_frameworks(const ScheduleTraits& schedule, std::string_view key);
 
 /// Advice for a number format, or a kind of links or adapters, that others name differently, else the nearest of ours.
 ObjectReader::Advice dtype_advice();

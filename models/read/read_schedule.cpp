@@ -148,12 +148,34 @@ void read_all_reduce(Of of, const char* key) {
 }
 
 /// Three bits of exponent hold a change of the parameters, and not the parameters; and a site that sums them first
-/// would send what no longer fits into them.
+/// would send what no longer fits into them. Empty where they hold what is sent.
+std::string too_much_for_e3m0(Of of) {
+  if (!of.traits.sends_changes) {
+    std::vector<std::string> senders;
+    for (const ScheduleTraits& row : schedules())
+      if (row.sends_changes) senders.emplace_back(row.name);
+    return fmt::format(
+        "holds changes of the parameters, and {} sends the parameters themselves; write another type, "
+        "or a schedule that sends changes ({})",
+        of.traits.name, in_words(senders, " or "));
+  }
+  if (of.spec.meeting == Meeting::kHierarchical)
+    return "holds the change of one replica, and in a hierarchical meeting a site sends the sum of several; write "
+           "another type, or \"meeting\": \"ring\"";
+  return "";
+}
+
 void read_outer_dtype(Of of, const char* key) {
   const std::optional<OuterDtype> same = value_named<OuterDtype>(name_of(of.spec.parameter_dtype));
   std::vector<OuterDtype> dtypes = values_of<OuterDtype>();
-  if (!of.traits.sends_changes || of.spec.meeting == Meeting::kHierarchical)
+  if (const std::string why = too_much_for_e3m0(of); !why.empty()) {
+    const std::string e3m0 = name_of(OuterDtype::kE3m0);
+    if (const JsonValue* const written = of.reader.find(key); written != nullptr && written->text == e3m0) {
+      of.reader.fail(key, fmt::format("{} {}", in_quotes(e3m0), why));
+      return;
+    }
     dtypes.erase(std::remove(dtypes.begin(), dtypes.end(), OuterDtype::kE3m0), dtypes.end());
+  }
   of.spec.outer_dtype = of.reader.choice(key, dtypes, same);
 }
 
@@ -180,11 +202,25 @@ std::string wrong_outer_every(Of of) {
                      inner, std::max(1, every / inner) * inner);
 }
 
-/// A fragment is applied before it is sent again. Of pipelined gradients so many wait at a time.
+bool sends_fragments(Of of) { return of.traits.takes("fragment_layers"); }
+
+/// Of pipelined gradients so many wait at a time.
 void read_delay(Of of, const char* key) {
-  const bool of_fragments = of.traits.takes("fragment_layers");
-  const int most = of_fragments ? of.spec.inner_updates - 1 : kMostDelay;
-  of.spec.delay = of.reader.integer(key, of_fragments ? 0 : 1, most, std::min(most, 1));
+  if (sends_fragments(of))
+    of.spec.delay = of.reader.integer(key, 0, kMostInnerUpdates, std::min(of.spec.inner_updates - 1, 1));
+  else
+    of.spec.delay = of.reader.integer(key, 1, kMostDelay, 1);
+}
+
+/// A fragment is applied before it is sent again.
+std::string wrong_delay(Of of) {
+  const int delay = of.spec.delay, inner = of.spec.inner_updates;
+  if (!sends_fragments(of) || delay < inner || !of.reader.good("inner_updates")) return "";
+  const std::string again = inner == 1 ? "in every update" : fmt::format("after {} updates", inner);
+  return fmt::format(
+      "is {}, and a fragment is applied before it is sent again, which is {} (inner_updates); write {}, "
+      "or more inner_updates",
+      delay, again, inner == 1 ? "0" : fmt::format("{} or less", inner - 1));
 }
 
 void read_mixing(Of of, const char* key) {
@@ -517,7 +553,7 @@ constexpr Key kKeys[] = {
                       "is of \"form\": \"code\", and in the paper every meeting has an outer step; leave it out"}},
      .check = wrong_outer_every},
     {.name = "fragment_layers", .read = count<&Spec::fragment_layers, 1, kMaxInteger>},
-    {.name = "delay", .read = read_delay},
+    {.name = "delay", .read = read_delay, .check = wrong_delay},
     {.name = "synchronous_updates", .read = count<&Spec::synchronous_updates, 0, kMaxInteger>},
     {.name = "mixing", .read = read_mixing},
     {.name = "replica",
@@ -576,30 +612,18 @@ bool takes_inside(const ScheduleTraits& inner, std::string_view key) {
          key != "count_micro_batches";
 }
 
-/// Where the schedule takes the key under another framework; empty where it does under none.
-std::string note_of_frameworks(const ScheduleTraits& schedule, std::string_view key) {
-  if (schedule.under && traits_of(schedule.name).takes(key)) return schedule.lacks_keys;
-  for (const ScheduleTraits& row : schedules_of_frameworks())
-    if (row.name == std::string_view(schedule.name) && row.takes(key))
-      return fmt::format("{} has such a choice only where {} runs it; remove it, or write \"framework\": \"{}\"",
-                         schedule.name, title_of(*row.under), name_of(*row.under));
-  return {};
-}
-
 /// For each key that `schedule`, with `inner` in its replicas, does not take, the schedules to which it belongs.
 std::map<std::string, std::string> notes_for(const ScheduleTraits& schedule, const ScheduleTraits* inner) {
   std::map<std::string, std::string> notes;
   for (const Key& key : kKeys) {
     if (schedule.takes(key.name) || (inner != nullptr && takes_inside(*inner, key.name))) continue;
     if (notes[key.name] = note_of_frameworks(schedule, key.name); !notes[key.name].empty()) continue;
-    std::vector<std::string> owners;
-    for (const ScheduleTraits& row : schedules())
-      if (row.takes(key.name)) owners.emplace_back(row.name);
-    for (const ScheduleTraits& row : schedules_of_frameworks())
-      if (row.takes(key.name) && std::find(owners.begin(), owners.end(), row.name) == owners.end())
-        owners.push_back(fmt::format("{} under {}", row.name, name_of(*row.under)));
-    notes[key.name] =
-        fmt::format("it belongs to {}, and {} has no such choice; remove it", in_words(owners), schedule.name);
+    if (inner != nullptr && inner->takes(key.name)) {
+      notes[key.name] = fmt::format("{} has no such choice inside replicas; remove it", inner->name);
+      continue;
+    }
+    notes[key.name] = fmt::format("it belongs to {}, and {} has no such choice; remove it",
+                                  in_words(schedules_with(key.name)), schedule.name);
   }
   notes.insert(schedule_words().begin(), schedule_words().end());
   notes["autocast"] = "it holds for the whole training; write \"autocast\" in \"training\" and remove it here";

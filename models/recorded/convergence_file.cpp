@@ -37,6 +37,10 @@ MeasuredConvergence::Algorithm read_algorithm(ObjectReader& reader) {
   if (reader.has("options"))
     read_object(reader, "options", [&](ObjectReader& options) {
       one.inner_updates = options.integer("inner_updates", 0, kMaxInteger, 0);
+      for (const auto& [key, member] : {std::pair("outer_every", &one.outer_every), std::pair("delay", &one.delay),
+                                        std::pair("fragments", &one.fragments)})
+        if (options.has(key)) *member = options.integer(key, 0, kMaxInteger);
+      if (options.has("mixing")) one.mixing = options.number("mixing", Range{0, 1});
       options.drop_unknown();
     });
   reader.drop_unknown();  // curves, losses and more for people

@@ -16,6 +16,9 @@ struct MeasuredConvergence {
     std::optional<double> samples, low, high;
     double at_least = 0;    ///< lower bound of `samples`, where the loss was not reached
     int inner_updates = 0;  ///< of replicas that make updates alone; 0: not said
+    // Of the same, what else was chosen; absent: not said.
+    std::optional<int> outer_every, delay, fragments;
+    std::optional<double> mixing;
   };
   std::string model;
   double parameters = 0;

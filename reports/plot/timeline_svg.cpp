@@ -37,7 +37,7 @@ std::vector<LegendEntry> legend_of(const TimelinePicture& picture) {
     if (const auto activity = static_cast<Activity>(i); there[static_cast<std::size_t>(i)])
       entries.push_back({name_of(activity), fill_of(activity), Shape::kBox});
   entries.push_back({"critical path", {}, Shape::kThickLine});
-  entries.push_back({"an update ends", {}, Shape::kLine});
+  entries.push_back({mark_in_words(picture), {}, Shape::kLine});
   if (rounds) entries.push_back({"a round ends", {}, Shape::kDashedLine});
   return entries;
 }
@@ -151,6 +151,22 @@ Seconds longest_in(const TimelinePicture& picture) {
   Seconds longest;
   for (const ScheduleTimeline& timeline : picture.timelines) longest = std::max(longest, timeline.length);
   return longest > Seconds{0} ? longest : Seconds{1};
+}
+
+std::string mark_in_words(const TimelinePicture& picture) {
+  bool updates = picture.timelines.empty();
+  int least = 0, most = 0;
+  for (const ScheduleTimeline& timeline : picture.timelines) {
+    const int each = timeline.updates_per_mark;
+    updates = updates || each == 1;
+    if (each == 1) continue;
+    least = least == 0 ? each : std::min(least, each);
+    most = std::max(most, each);
+  }
+  if (most == 0) return "an update ends";
+  const std::string round = least == most ? fmt::format("a round of {} updates", most)
+                                          : fmt::format("a round of {} to {} updates", least, most);
+  return updates ? "an update ends, or " + round : round + " ends";
 }
 
 std::string rank_in_words(const TimelineRank& rank, int ranks) {

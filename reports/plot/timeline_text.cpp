@@ -74,7 +74,7 @@ void write_line(std::ostream& out, const std::string& name, const std::string& r
   out << line << '\n';
 }
 
-/// "|" where an update ends, ":" where a round does.
+/// "|" where an update ends or the replicas' round, ":" where a round does.
 std::string marks_of(const TimelineRank& rank, const Cells& cells) {
   std::string row(static_cast<std::size_t>(cells.count), ' ');
   const auto put = [&](double time, char mark) {
@@ -115,10 +115,10 @@ void write_key(std::ostream& out, const TimelinePicture& picture, const ConsoleO
   std::string text;
   for (std::size_t i = 0; i < kActivities; ++i)
     if (there[i]) text += fmt::format("{}\u00a0{}; ", kGlyphs[i], name_of(static_cast<Activity>(i)));
-  write_wrapped(
-      out, "  ",
-      fmt::format("{}{}\u00a0less than a third of the time; |\u00a0an update ends; :\u00a0a round ends", text, kLittle),
-      options.width);
+  write_wrapped(out, "  ",
+                fmt::format("{}{}\u00a0less than a third of the time; |\u00a0{}; :\u00a0a round ends", text, kLittle,
+                            mark_in_words(picture)),
+                options.width);
 }
 
 }  // namespace

@@ -81,8 +81,10 @@ double most_steps(const Scenario& scenario) {
 void add_play(Evaluation& result, const RunResult& run, const Asked& asked) {
   result.has_time = true;
   result.samples = run.samples_per_update;
-  result.caveats =
-      caveats_of({{}, run.statistics, result.samples / asked.samples, result.fit_probability, false}, asked.rule);
+  Contender contender = contender_of(run, {});
+  contender.batch_growth = result.samples / asked.samples;
+  contender.fit_probability = result.fit_probability;
+  result.caveats = caveats_of(contender, asked.rule);
   result.update_time = run.update_time.value;
   result.low = run.update_time_low.value;
   result.high = run.update_time_high.value;

@@ -1,9 +1,9 @@
 #include "sim/bodies/pipeline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "sim/bodies/serial.hpp"
@@ -36,6 +36,7 @@ PipelineTable pipeline_table(const ModelShare& share, int micro_batches) {
   for (int k = 0; k < all; ++k) {
     if (table.warm_up + k < all) table.passes.push_back(pass_of(share, true, table.warm_up + k));
     table.passes.push_back(pass_of(share, false, k));
+    table.passes.back().joined = share.chunks > 1 && table.warm_up + k < all;
   }
   return table;
 }
@@ -71,6 +72,7 @@ enum Lane { kSendForward = 1, kReceiveForward, kSendBackward, kReceiveBackward }
 /// their own, since they may pass what goes the other way.
 Ranks neighbour(Pick pick, bool forward) { return {over(Dim::kPipeline), pick, Grid::kTraining, forward ? 0 : 1}; }
 
+/// The list of a unit, which is a pass or joined ones: what it receives, its passes' layers, what it sends.
 class PipelineWriter {
  public:
   PipelineWriter(const RankKind& kind, const Parallel& parallel) : kind_(kind), overlaps_(parallel.overlap_messages) {
@@ -84,17 +86,18 @@ class PipelineWriter {
   const std::vector<ChunkLayers>& chunks() const { return chunks_; }
 
   /// The passes of a round, which lists written later may follow.
-  void set_round(const Passes& passes) { round_ = ends_of(passes); }
-  /// `follows_rounds`: its first passes come behind those of a round.
-  std::vector<Piece> write(const Passes& passes, bool follows_rounds) const;
-  /// The last passes of `open` stand for those of the round before the first.
-  void let_stand(std::vector<Piece>& open, const Passes& passes) const;
+  void set_round(const Passes& passes) { round_ = units_of(passes); }
+  std::vector<Piece> write_open(const Passes& passes) const;
+  std::vector<Piece> write_round(const Passes& passes) const { return write(units_of(passes), true); }
+  std::vector<Piece> write_close(const Passes& passes) const;
 
  private:
-  /// Of a pass the indices of its last piece and of its send, -1 where it sends nothing.
-  struct End {
-    int computed = -1, sent = -1;
+  struct Unit {
+    Passes passes;
+    int computed = -1;        // its last piece that computes
+    std::vector<int> sent{};  // its messages
   };
+  using Units = std::vector<Unit>;
 
   bool is_first(const TablePass& pass) const { return kind_.share.stage == 0 && pass.chunk == 0; }
   bool is_last(const TablePass& pass) const {
@@ -102,35 +105,36 @@ class PipelineWriter {
   }
   bool receives(const TablePass& pass) const { return pass.forward ? !is_first(pass) : !is_last(pass); }
   bool sends(const TablePass& pass) const { return pass.forward ? !is_last(pass) : !is_first(pass); }
-  int layers_of(const TablePass& pass) const {
-    const ChunkLayers& chunk = chunks_[static_cast<std::size_t>(pass.chunk)];
-    return chunk.end - chunk.begin;
-  }
-  std::vector<End> ends_of(const Passes& passes) const;
+  const ChunkLayers& layers_of(const TablePass& pass) const { return chunks_[static_cast<std::size_t>(pass.chunk)]; }
+  Units units_of(const Passes& passes) const;
   Piece message(const TablePass& pass, bool received) const;
-  struct Place {
-    const std::vector<End>& ends;
-    int pass;
-    bool follows_rounds;
-  };
-  void wait_behind(Piece& piece, const Place& place, int back, bool sent) const;
+  void add_unit(std::vector<Piece>& list, const Unit& unit, const std::vector<Wait>& room,
+                std::vector<Wait> waits) const;
+  /// `follows_rounds`: its first units come behind those of a round.
+  std::vector<Piece> write(const Units& units, bool follows_rounds) const;
 
   const RankKind& kind_;
   const bool overlaps_;
   std::vector<ChunkLayers> chunks_;
-  std::vector<End> round_;
+  Units round_;
 };
 
-/// A list is for each pass its receive, its layers, its send.
-std::vector<PipelineWriter::End> PipelineWriter::ends_of(const Passes& passes) const {
-  std::vector<End> ends;
+PipelineWriter::Units PipelineWriter::units_of(const Passes& passes) const {
+  Units units;
+  for (const TablePass& pass : passes)
+    if (pass.joined && !overlaps_)
+      units.back().passes.push_back(pass);
+    else
+      units.push_back({{pass}});
   int next = 0;
-  for (const TablePass& pass : passes) {
-    next += (receives(pass) ? 1 : 0) + layers_of(pass);
-    ends.push_back({next - 1, sends(pass) ? next : -1});
-    next += sends(pass) ? 1 : 0;
+  for (Unit& unit : units) {
+    for (const TablePass& pass : unit.passes)
+      next += (receives(pass) ? 1 : 0) + layers_of(pass).end - layers_of(pass).begin;
+    unit.computed = next - 1;
+    for (const TablePass& pass : unit.passes)
+      if (sends(pass)) unit.sent.push_back(next++);
   }
-  return ends;
+  return units;
 }
 
 Piece PipelineWriter::message(const TablePass& pass, bool received) const {
@@ -145,48 +149,68 @@ Piece PipelineWriter::message(const TablePass& pass, bool received) const {
   return piece;
 }
 
-/// For the pass that is `back` passes before, or for what that sends; of the round before where the list has none.
-void PipelineWriter::wait_behind(Piece& piece, const Place& place, int back, bool sent) const {
-  const int of = place.pass - back;
-  const bool here = of >= 0;
-  if (!here && !place.follows_rounds) return;
-  const int size = static_cast<int>(round_.size());
-  const End& end = here ? place.ends[static_cast<std::size_t>(of)] : round_[static_cast<std::size_t>(size + of)];
-  const int awaited = sent ? end.sent : end.computed;
-  if (awaited >= 0) piece.waits.push_back({awaited, here ? 0 : 1});
-}
-
-std::vector<Piece> PipelineWriter::write(const Passes& passes, bool follows_rounds) const {
-  const std::vector<End> ends = ends_of(passes);
-  std::vector<Piece> list;
-  for (int i = 0; i < static_cast<int>(passes.size()); ++i) {
-    const TablePass& pass = passes[static_cast<std::size_t>(i)];
-    const Place place{ends, i, follows_rounds};
-    std::vector<Wait> waits;
-    if (receives(pass)) {
-      list.push_back(message(pass, true));
-      wait_behind(list.back(), place, overlaps_ ? 2 : 1, false);
-      waits.push_back({static_cast<int>(list.size()) - 1});
-    }
-    const std::size_t begin = list.size();
-    add_pass(list, kind_, pass.forward ? Pass::kForward : Pass::kBackward,
-             chunks_[static_cast<std::size_t>(pass.chunk)]);
-    list[begin].waits = std::move(waits);
-    if (!overlaps_) wait_behind(list[begin], place, 1, true);
+/// `room`: what its receives wait for; `waits`: what its first pass does, beside them.
+void PipelineWriter::add_unit(std::vector<Piece>& list, const Unit& unit, const std::vector<Wait>& room,
+                              std::vector<Wait> waits) const {
+  for (const TablePass& pass : unit.passes) {
+    if (!receives(pass)) continue;
+    waits.push_back({static_cast<int>(list.size())});
+    list.push_back(message(pass, true));
+    list.back().waits = room;
+  }
+  const std::size_t begin = list.size();
+  for (const TablePass& pass : unit.passes)
+    add_pass(list, kind_, pass.forward ? Pass::kForward : Pass::kBackward, layers_of(pass));
+  list[begin].waits = std::move(waits);
+  const int computed = static_cast<int>(list.size()) - 1;
+  for (const TablePass& pass : unit.passes) {
     if (!sends(pass)) continue;
     list.push_back(message(pass, false));
-    list.back().waits.push_back({static_cast<int>(list.size()) - 2});
+    list.back().waits = {{computed}};
+  }
+}
+
+std::vector<Piece> PipelineWriter::write(const Units& units, bool follows_rounds) const {
+  const int size = static_cast<int>(units.size()), round = static_cast<int>(round_.size());
+  std::vector<Piece> list;
+  for (int i = 0; i < size; ++i) {
+    std::vector<Wait> room, waits;
+    if (const int of = i - (overlaps_ ? 2 : 1); of >= 0)
+      room = {{units[of].computed}};
+    else if (follows_rounds)
+      room = {{round_[round + of].computed, 1}};
+    if (!overlaps_ && (i > 0 || follows_rounds)) {
+      const int back = i > 0 ? 0 : 1;
+      const Unit& before = i > 0 ? units[i - 1] : round_.back();
+      for (const int sent : before.sent) waits.push_back({sent, back});
+      // What `open` has sent last then stands for the pass.
+      if (before.sent.empty() && back > 0) waits.push_back({before.computed, back});
+    }
+    add_unit(list, units[i], room, std::move(waits));
   }
   return list;
 }
 
-void PipelineWriter::let_stand(std::vector<Piece>& open, const Passes& passes) const {
-  const std::vector<End> ends = ends_of(passes);
-  for (std::size_t back = 1; back <= std::min(ends.size(), round_.size()); ++back) {
-    const End &here = ends[ends.size() - back], &there = round_[round_.size() - back];
-    open[static_cast<std::size_t>(here.computed)].stands_for = there.computed;
-    if (here.sent >= 0 && there.sent >= 0) open[static_cast<std::size_t>(here.sent)].stands_for = there.sent;
-  }
+/// Its last units stand for those of the round before the first.
+std::vector<Piece> PipelineWriter::write_open(const Passes& passes) const {
+  const Units units = units_of(passes);
+  std::vector<Piece> list = write(units, false);
+  for (std::size_t back = 1; back <= std::min(units.size(), round_.size()); ++back)
+    list[static_cast<std::size_t>(units[units.size() - back].computed)].stands_for =
+        round_[round_.size() - back].computed;
+  if (overlaps_ || units.empty() || round_.empty()) return list;
+  const Unit &here = units.back(), &there = round_.back();
+  for (std::size_t back = 1; back <= here.sent.size(); ++back)
+    list[static_cast<std::size_t>(here.sent[here.sent.size() - back])].stands_for =
+        back <= there.sent.size() ? there.sent[there.sent.size() - back] : there.computed;
+  return list;
+}
+
+std::vector<Piece> PipelineWriter::write_close(const Passes& passes) const {
+  std::vector<Piece> list = write(units_of(passes), !round_.empty());
+  // When the rounds have ended is known, and not when the last pass but one has.
+  if (overlaps_ && !list.empty() && list[0].pass == Pass::kMessage) list[0].waits = {{round_.back().computed, 1}};
+  return list;
 }
 
 std::vector<Chunk> chunks_of(const RankKind& kind, const std::vector<ChunkLayers>& chunks) {
@@ -217,10 +241,9 @@ Body pipeline_body(const RankKind& kind, const Ranks& copies, const Parallel& pa
   body.a_round = parts.a_round;
   body.replica = Ranks{kOneModel};
   writer.set_round(parts.round);
-  body.open = writer.write(parts.open, false);
-  writer.let_stand(body.open, parts.open);
-  body.round = writer.write(parts.round, true);
-  body.close = writer.write(parts.close, true);
+  body.open = writer.write_open(parts.open);
+  body.round = writer.write_round(parts.round);
+  body.close = writer.write_close(parts.close);
   return body;
 }
 

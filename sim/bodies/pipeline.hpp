@@ -15,6 +15,8 @@ struct TablePass {
   bool forward = true;
   int chunk = 0;
   int micro_batch = 0;
+  /// To the pass before it: where exchanges are waited for, both have one.
+  bool joined = false;
 
   bool operator==(const TablePass&) const = default;
 };
@@ -42,9 +44,10 @@ PipelineTable pipeline_table(const ModelShare& share, int micro_batches);
 /// the first. A message begins when both stages have come to it.
 /// - Without `overlap_messages` what a pass has made is sent, and what the next one needs is received, when it has
 ///   ended; and the next one waits for both (Megatron-LM's batched exchange, p2p_communication.py, which synchronises
-///   after each).
-/// - With it a pass waits for what it needs alone, whose receive is posted while the pass before it runs; what was made
-///   is sent meanwhile.
+///   after each). Joined passes have one exchange: were there one between them, neighbours of an interleaved pipeline
+///   would wait for each other for ever.
+/// - With it a pass waits for what it needs alone, whose receive is posted while the pass before it runs (that of the
+///   first pass behind the rounds when these have ended); what was made is sent meanwhile.
 Body pipeline_body(const RankKind& kind, const Ranks& copies, const Parallel& parallel, int micro_batches);
 
 }  // namespace accosim

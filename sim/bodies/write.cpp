@@ -91,8 +91,8 @@ class Writer {
   bool hooks_anywhere() const { return hooks_.first.stands || hooks_.last.stands || hooks_into_rounds(); }
   bool is_plain() const;
   void write_plain_round();
-  /// A flight that is `open` alone.
-  void write_short();
+  /// A flight that is `open` alone, of so many micro-batches.
+  void write_short(int least);
   void write_round(const Often& often);
   void write_loop(const Often& often, int rounds);
   void add_loop(const Often& often, int rounds);
@@ -359,7 +359,8 @@ void Writer::write_loop(const Often& often, int rounds) {
   for (std::size_t i = 0; i < body_.round.size(); ++i) before_[i] = program_.last(lanes_[body_.round[i].lane]);
 }
 
-void Writer::write_short() {
+void Writer::write_short(int least) {
+  if (least > body_.opened) throw std::logic_error("a body without rounds has no more micro-batches than it opens");
   if (hooks_.last.stands) count_gives(body_.open);
   counts_ = hooks_.last.stands != nullptr;
   write_list(body_.open, {0, -1});
@@ -369,7 +370,7 @@ void Writer::write(const Often& often) {
   if (often.least <= 0) return;
   const int rounds = std::max(1, (often.least - body_.opened + body_.a_round - 1) / body_.a_round);
   if (often.until.lane >= 0 && hooks_anywhere()) throw std::logic_error("which round is the last is not known before");
-  if (body_.round.empty()) return write_short();
+  if (body_.round.empty()) return write_short(often.least);
   write_list(body_.open, {0, -1});
   const bool first = hooks_.first.stands && has_new(body_.round, &Piece::needs, needed_);
   if (hooks_.last.stands) count_gives(body_.close);

@@ -45,7 +45,8 @@ struct Often {
 /// At least one round, where there is anything to be done: a flight has no fewer micro-batches than that. Rounds that
 /// `first` and `last` touch are written apart, the others are a loop: of the body's own lanes, or of all
 /// lanes of the program where the rule hooks into every round. A body without a round is a flight of what it opens,
-/// whatever is asked. The lanes of a body run on from round to round, each behind what it waits for.
+/// and throws std::logic_error where more is asked. The lanes of a body run on from round to round, each behind what it
+/// waits for.
 void write(ProgramBuilder& program, const Body& body, const Often& often, const Hooks& hooks = {});
 
 /// Its pieces between the last gradient and the step, after `ready`; what the step waits for.

@@ -59,13 +59,15 @@ struct TimeToLoss {
   double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
 };
 
-/// Where micro-batches are drawn: how far the mean is known, and how single updates scatter around it.
+/// Where micro-batches are drawn: how far the mean is known, and how single updates scatter around it, or where
+/// replicas make updates by themselves the means of rounds, from one meeting to the next.
 struct DrawnUpdates {
   std::uint64_t seed = 0;
-  int played = 0;            ///< updates that the mean is of
+  int played = 0;            ///< updates or rounds that the mean is of
+  int updates_each = 1;      ///< of a round
   double band_of_mean = 0;   ///< half of its 80 % band, over the mean
   bool narrow = true;        ///< the band is narrow enough; if not, the budget of the play ended first
-  Seconds p10, median, p90;  ///< of a single update
+  Seconds p10, median, p90;  ///< of a single update, or the mean one of a round
 };
 
 /// How the steady state was found, in updates.
@@ -126,6 +128,7 @@ struct Metrics {
   std::optional<Seconds> published_time;    ///< of the whole run, likewise
   bool published_of_another_run = false;    ///< settings were replaced (--set), so that the two are not the same run
   Statistics statistics = Statistics::kSynchronous;
+  int updates_late = 1;        ///< of kStaleGradients
   double batch_inflation = 1;  ///< samples per update over those asked for
   double samples_per_update = 0;
   double micro_batches_per_update = 0;  ///< of all ranks

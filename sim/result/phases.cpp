@@ -6,6 +6,7 @@
 
 #include "models/base/json.hpp"
 #include "models/base/reader.hpp"
+#include "models/price/pace.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
@@ -25,7 +26,8 @@ std::optional<Phases> phases_of(const Scenario& scenario, const ScheduleSpec& sp
   phases.first.balance = spec.balance;
   phases.later = spec;
   phases.later.synchronous_updates = 0;
-  const double updates = scenario.training.train_tokens / (samples_asked(scenario) * scenario.training.sequence_length);
+  const double length = mean_length(scenario.training.unsteady.lengths, scenario.training.sequence_length);
+  const double updates = scenario.training.train_tokens / (samples_asked(scenario) * length);
   phases.share = std::min(1.0, spec.synchronous_updates / updates);
   return phases;
 }

@@ -67,7 +67,8 @@ std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSp
 constexpr int kMostReplayed = 2;
 
 void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs) {
-  result.memory_formula = memory_formula(spec, costs.kinds.front().parameters, costs.kinds.front().shards);
+  result.memory_formula =
+      memory_formula(spec, costs.kinds.front().parameters, costs.kinds.front().shards, costs.ranks());
   result.memory_by_kind = memory_by_kind(costs, spec, asked.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;
@@ -136,6 +137,7 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
   DrawnUpdates drawn;
   drawn.seed = play.costs->pace.unsteady.seed;
   drawn.played = static_cast<int>(durations.size());
+  drawn.updates_each = play.folded.graph.updates_per_mark;
   drawn.band_of_mean = band_of_mean(play.measured.durations);
   drawn.narrow = drawn.band_of_mean <= kNarrowBand;
   drawn.p10 = Seconds{percentile(durations, 0.1)};
@@ -215,6 +217,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.gpu_hours = hours * gpu_count(scenario.cluster);
   if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
   result.statistics = statistics_of(spec, *play.costs);
+  if (result.statistics == Statistics::kStaleGradients) result.updates_late = spec.delay;
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   result.steady = steady_state(play);
@@ -310,11 +313,13 @@ RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Ev
 RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
   const auto mean = [share](const auto& a, const auto& b) { return share * a + (1 - share) * b; };
   const double tokens = later.tokens_per_second * later.update_time.value;
+  const double idle =
+      mean(first.gpu_idle_fraction * first.update_time.value, later.gpu_idle_fraction * later.update_time.value);
   for (Seconds Metrics::*time : {&Metrics::update_time, &Metrics::update_time_low, &Metrics::update_time_high,
                                  &Metrics::exposed_communication, &Metrics::total_time})
     later.*time = mean(first.*time, later.*time);
-  for (double Metrics::*figure : {&Metrics::gpu_hours, &Metrics::mfu, &Metrics::hfu, &Metrics::gpu_idle_fraction})
-    later.*figure = mean(first.*figure, later.*figure);
+  later.gpu_hours = mean(first.gpu_hours, later.gpu_hours);
+  later.gpu_idle_fraction = idle / later.update_time.value;
   later.bytes_sent_per_rank_per_update =
       mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
   if (later.cost) later.cost = mean(*first.cost, *later.cost);
@@ -332,6 +337,8 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
   later.tokens_padded_per_second *= rate;
   later.tokens_per_second_per_gpu *= rate;
   later.model_flops_per_gpu = rate * later.model_flops_per_gpu;
+  later.mfu *= rate;
+  later.hfu *= rate;
   return later;
 }
 
@@ -340,8 +347,12 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const std::optional<Phases> phases = phases_of(scenario, spec);
   if (!phases) return run_phase(scenario, spec, evaluations);
-  return mean_of_phases(run_phase(scenario, phases->first, evaluations),
-                        run_phase(scenario, phases->later, evaluations), phases->share);
+  RunResult first = run_phase(scenario, phases->first, evaluations);
+  if (phases->share >= 1) {  // the training is over before replicas make updates by themselves
+    first.schedule = spec.name;
+    return first;
+  }
+  return mean_of_phases(first, run_phase(scenario, phases->later, evaluations), phases->share);
 }
 
 namespace {

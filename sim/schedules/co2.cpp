@@ -1,8 +1,9 @@
-// CO2 (Sun et al., arXiv 2401.16265): after H updates a replica waits for the all-reduce of parameters that it began H
-// updates ago, takes an outer step with momentum along that mean, which is late by then, and begins the next one beside
-// the following H updates. The penalty for staleness and the clip of the momentum cost no communication. The released
-// code (OpenNLPLab/CO2, a fork of fairscale) hides less: only its averages, every few updates, go on beside
-// computation; the outer step, more rarely, waits for the last of them and is SlowMo's.
+// CO2 (Sun et al., arXiv 2401.16265): after H updates a replica sends the parameters that it has reached, waits for the
+// all-reduce of those that it sent H updates ago, and takes an outer step with momentum along that mean, which is late
+// by then. What it has sent travels beside the following H updates. The penalty for staleness and the clip of the
+// momentum cost no communication. The released code (OpenNLPLab/CO2, a fork of fairscale) hides less: only its
+// averages, every few updates, go on beside computation; the outer step, more rarely, waits for the last of them and is
+// SlowMo's.
 #include "models/spec/schedule.hpp"
 #include "sim/schedules/meetings.hpp"
 #include "sim/schedules/replicas.hpp"
@@ -30,10 +31,10 @@ void add_as_released(ProgramBuilder& program, const RuleInput& input) {
 void add_co2_update(ProgramBuilder& program, const RuleInput& input) {
   if (input.spec.form == MethodForm::kCode) return add_as_released(program, input);
   const int lane = meeting_lane(program, input);
-  const OpRef sent = program.last(lane);
+  const OpRef before = program.last(lane);
   add_local_updates(program, input, inner_updates_of(input), true);
-  add_outer_step(program, input, sent);
   add_sent(program, input, "parameters", lane);
+  add_outer_step(program, input, before);
 }
 
 }  // namespace accosim

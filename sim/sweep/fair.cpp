@@ -89,8 +89,7 @@ double bound_of(const Scenario& scenario, const Part& part, const Costs& costs) 
 std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
   std::vector<Contender> contenders;
   for (const RunResult& result : results)
-    contenders.push_back({result.fits() ? std::optional(result.tokens_per_second) : std::nullopt, result.statistics,
-                          result.batch_inflation, result.fit.probability, false});
+    contenders.push_back(contender_of(result, result.fits() ? std::optional(result.tokens_per_second) : std::nullopt));
   const Standing standing = standing_of(contenders, {});
   if (!standing.best()) return std::nullopt;
   const RunResult& best = results[*standing.best()];

@@ -238,11 +238,8 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
 
 Standing standing_at(const Row& row, const Merit& merit) {
   std::vector<Contender> contenders;
-  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
-    const Metrics& each = row.schedules[i];
-    contenders.push_back(
-        {score_of(row, i, merit.by), each.statistics, each.batch_inflation, each.fit.probability, false});
-  }
+  for (std::size_t i = 0; i < row.schedules.size(); ++i)
+    contenders.push_back(contender_of(row.schedules[i], score_of(row, i, merit.by)));
   return standing_of(contenders, merit.rule);
 }
 
@@ -308,6 +305,7 @@ std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
       Caveats& worst = all[i].caveats;
       ++all[i].points;
       worst.statistics = std::max(worst.statistics, here.statistics);
+      worst.updates_late = std::max(worst.updates_late, here.updates_late);
       worst.batch_growth = std::max(worst.batch_growth, here.batch_growth);
       worst.fit_probability = std::min(worst.fit_probability, here.fit_probability);
     }

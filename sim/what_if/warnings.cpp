@@ -135,7 +135,18 @@ std::optional<Warning> casts_on_the_wire(const ScheduleSpec& spec, const SteadyP
       "on all ranks where one overflows"};
 }
 
-/// What an update holds is not what was asked for: because of the rounds' least, or because someone waits.
+/// The fewest and the most updates that a replica makes between two meetings: node groups may have their own.
+std::pair<int, int> inner_updates_of(const ScheduleSpec& spec, const Costs& costs) {
+  std::pair<int, int> limits{kMostInnerUpdates, 0};
+  for (const RankKind& kind : costs.kinds) {
+    const int own = kind.own_inner_updates.value_or(spec.inner_updates);
+    limits = {std::min(limits.first, own), std::max(limits.second, own)};
+  }
+  return limits;
+}
+
+/// What an update holds is not what was asked for: because of the rounds' least, because someone waits, or because
+/// node groups make more updates between two meetings than the schedule's.
 std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
   const int asked = play.accumulation_steps;
   const int rounds = rounds_of(spec);
@@ -149,6 +160,13 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                                spec.micro_batches_per_round, asked),
                    "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"};
   if (result.batch_inflation <= kMuchInflation) return std::nullopt;
+  if (traits_of(spec).local && inner_updates_of(spec, *play.costs).second > spec.inner_updates && rounds == 1)
+    return Warning{"batch_grows",
+                   fmt::format("node groups make up to {} updates between two meetings where inner_updates is {}, so "
+                               "an update holds {:.2f} times the samples asked for",
+                               inner_updates_of(spec, *play.costs).second, spec.inner_updates, result.batch_inflation),
+                   "judge by speedup_same_batch; for the batch asked for, inner_updates is the mean of the node "
+                   "groups' own, by their GPUs"};
   return Warning{"batch_grows",
                  fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
                              "samples asked for",
@@ -169,16 +187,21 @@ void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<
                                     100 * cut, pace.sequence_length),
                         "raise sequence_length, or write shorter sequence_lengths"});
   if (play.spells < kSpellsPlayed / 3)
-    warnings.push_back({"stragglers_rare",
-                        fmt::format("about {:.1f} spells of stragglers fall into the {} updates that are played: what "
-                                    "they cost is hardly known",
-                                    play.spells, play.measured.durations.size()),
-                        "play several seeds (--seeds), or take what one spell costs times how often it comes"});
+    warnings.push_back(
+        {"stragglers_rare",
+         fmt::format("about {:.1f} spells of stragglers fall into the {} updates that are played: what "
+                     "they cost is hardly known",
+                     play.spells,
+                     play.measured.durations.size() * static_cast<std::size_t>(play.folded.graph.updates_per_mark)),
+         "play several seeds (--seeds), or take what one spell costs times how often it comes"});
   if (result.drawn && !result.drawn->narrow)
-    warnings.push_back({"mean_not_known",
-                        fmt::format("drawn updates scatter so much that {} of them give their mean to ±{:.1f} % (80 %)",
-                                    result.drawn->played, 100 * result.drawn->band_of_mean),
-                        "take smaller differences for noise, or play several seeds (--seeds)"});
+    warnings.push_back(
+        {"mean_not_known",
+         fmt::format("drawn {} scatter so much that {} of them give their mean to ±{:.1f} % (80 %)",
+                     result.drawn->updates_each > 1 ? fmt::format("rounds of {} updates", result.drawn->updates_each)
+                                                    : "updates",
+                     result.drawn->played, 100 * result.drawn->band_of_mean),
+         "take smaller differences for noise, or play several seeds (--seeds)"});
   for (const PauseResult& pause : result.pauses)
     if (pause.crowded)
       warnings.push_back(
@@ -241,9 +264,24 @@ void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>&
   }
 }
 
+/// "an update", "20 updates", "20 to 40 updates".
+std::string updates_in_words(const std::pair<int, int>& limits) {
+  const auto [least, most] = limits;
+  if (most == 1) return "an update";
+  return least == most ? fmt::format("{} updates", most) : fmt::format("{} to {} updates", least, most);
+}
+
+std::optional<Warning> meets_nobody(const ScheduleSpec& spec, const Costs& costs) {
+  if (!traits_of(spec).local || replicas_of(costs) > 1) return std::nullopt;
+  return Warning{"meets_nobody",
+                 "there is one replica, which has nobody to meet: what is predicted is one GPU that trains by itself "
+                 "and now and then does what belongs to a meeting",
+                 "give it a cluster of more GPUs, or compare schedules that do not meet"};
+}
+
 /// stale_gradients, replicas_drift or local_estimate; nothing where updates are those of synchronous training.
-std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs) {
-  switch (statistics_of(spec, costs)) {
+std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs, Statistics statistics) {
+  switch (statistics) {
     case Statistics::kSynchronous: return std::nullopt;
     case Statistics::kStaleGradients:
       return Warning{"stale_gradients",
@@ -258,8 +296,7 @@ std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs&
           "replicas_drift",
           fmt::format("{} replicas make {} each before they meet, and drift apart, which this "
                       "prediction does not charge for",
-                      replicas_of(costs),
-                      spec.inner_updates == 1 ? "an update" : fmt::format("{} updates", spec.inner_updates)),
+                      replicas_of(costs), updates_in_words(inner_updates_of(spec, costs))),
           "expect more samples for the same loss, the more replicas and inner_updates the more, and learning "
           "rates of its own; with measured losses, --convergence FILE gives the time to a loss"};
     case Statistics::kLocalEstimate:
@@ -319,8 +356,8 @@ std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, co
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
   warn_of_constants(play.costs->kinds, warnings);
-  for (const std::optional<Warning>& warning :
-       {window_warning(play.folded.graph), statistics_warning(spec, *play.costs)})
+  for (const std::optional<Warning>& warning : {window_warning(play.folded.graph), meets_nobody(spec, *play.costs),
+                                                statistics_warning(spec, *play.costs, result.statistics)})
     if (warning) warnings.push_back(*warning);
   warn_of_draws(play, result, warnings);
   warn_of_evaluation(spec, play.costs, warnings);

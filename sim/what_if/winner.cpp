@@ -31,12 +31,17 @@ int Caveats::count() const {
          (loss_unreached ? 1 : 0);
 }
 
+Contender contender_of(const Metrics& figures, std::optional<double> score) {
+  return {score, figures.statistics, figures.batch_inflation, figures.fit.probability, false, figures.updates_late};
+}
+
 Caveats caveats_of(const Contender& contender, const WinnerRule& rule) {
   Caveats caveats;
   caveats.statistics = contender.statistics;
   if (contender.batch_growth > rule.batch_growth * (1 + kRounding)) caveats.batch_growth = contender.batch_growth;
   if (contender.fit_probability < rule.fit_probability) caveats.fit_probability = contender.fit_probability;
   caveats.loss_unreached = contender.loss_unreached;
+  caveats.updates_late = contender.updates_late;
   return caveats;
 }
 
@@ -85,8 +90,7 @@ std::vector<Contender> contenders_of(const std::vector<RunResult>& results, cons
     if (each.label == baseline && score != &Metrics::speedup) over_written = *(each.*score);
   std::vector<Contender> contenders;
   for (const RunResult& each : results) {
-    Contender contender{each.tokens_per_second, each.statistics, each.batch_inflation, each.fit.probability, false};
-    if (each.speedup) contender.score = each.*score;
+    Contender contender = contender_of(each, each.speedup ? each.*score : each.tokens_per_second);
     contender.loss_unreached = each.to_loss && each.to_loss->holds && !each.to_loss->reached;
     if (is_decided_by_loss(each)) {
       contender.score = over_written * each.to_loss->speedup;

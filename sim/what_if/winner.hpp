@@ -30,6 +30,7 @@ struct Caveats {
   double batch_growth = 1;      ///< above the rule's
   double fit_probability = 1;   ///< below the rule's
   bool loss_unreached = false;  ///< its runs never reached the loss that the others are compared at
+  int updates_late = 1;         ///< where the statistics are those of late gradients
 
   int count() const;
   bool none() const { return count() == 0; }
@@ -42,7 +43,10 @@ struct Contender {
   double batch_growth = 1;
   double fit_probability = 1;
   bool loss_unreached = false;
+  int updates_late = 1;
 };
+/// Without a loss.
+Contender contender_of(const Metrics& figures, std::optional<double> score);
 Caveats caveats_of(const Contender& contender, const WinnerRule& rule);
 
 /// Who is the fastest, as indices of contenders.

@@ -122,7 +122,7 @@ TEST(Reader, UnknownKeysAreErrorsWithTheNearestKnownKey) {
   const std::vector<std::string> expected = {
       "f.json:1:2 /micro_batch_sise: unknown key; did you mean \"micro_batch_size\"?",
       "f.json:1:25 /zzz: unknown key; a note",
-      "f.json:1:35 /a~0~1: unknown key; one of: micro_batch_size, precision",
+      "f.json:1:35 /a~0~1: unknown key; one of: \"micro_batch_size\", \"precision\"",
   };
   EXPECT_EQ(r.diagnostics.errors, expected);
 }

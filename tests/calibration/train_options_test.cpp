@@ -110,6 +110,8 @@ TEST(TrainOptions, MistakesInMeetingsSayWhatToWrite) {
   says(
       "slowmo", [](auto& a) { a.options.outer_every = 50; }, "--outer-every 48");
   says(
+      "slowmo", [](auto& a) { a.options.outer_every = 80; }, "--outer-every 78");
+  says(
       "slowmo", [](auto& a) { a.outer_learning_rate = 0; }, "--outer-learning-rate must be above 0");
   says(
       "pipesgd", [](auto& a) { a.options.delay = 0; }, "write --delay 1");
@@ -117,6 +119,14 @@ TEST(TrainOptions, MistakesInMeetingsSayWhatToWrite) {
       "streaming_diloco", [](auto& a) { a.options.delay = 10; }, "after 10 updates; write --delay 1");
   says(
       "streaming_diloco", [](auto& a) { a.options.fragments = 3; }, "write --fragments 2 or fewer");
+  const std::string one = refusal([](auto& a) {
+    a.algorithm = "streaming_diloco";
+    a.inner_updates = 1;
+    a.options.delay = 0;
+  });
+  EXPECT_EQ(one.substr(one.find("write")), "write --fragments 1");
+  says(
+      "streaming_diloco", [](auto& a) { a.inner_updates = 1; }, "after every update; write --delay 0");
   says(
       "streaming_diloco", [](auto& a) { a.payload = "fp4"; }, "write one of fp32, e3m0");
   says(
@@ -141,6 +151,43 @@ TEST(TrainOptions, MistakesInMeetingsSayWhatToWrite) {
         a.options.device = "cuda:0";
       },
       "leave --device or --estimate out");
+}
+
+TEST(TrainOptions, ARunTooShortForItsAlgorithmIsRefused) {
+  const auto refused = [](const char* algorithm, const std::function<void(TrainArguments&)>& change) {
+    return refusal([&](auto& a) {
+      a.algorithm = algorithm;
+      a.options.updates = 20;
+      change(a);
+    });
+  };
+  EXPECT_EQ(refused("pipesgd", [](auto& a) { a.options.delay = 19; }), "");
+  EXPECT_NE(refused("pipesgd", [](auto& a) { a.options.delay = 20; }).find("computed at the first parameters"),
+            std::string::npos);
+  for (const char* name : {"eager_diloco", "co2", "overlap_local_sgd", "streaming_diloco"}) {
+    EXPECT_EQ(refused(name, [](auto& a) { a.inner_updates = 20; }), "") << name;
+    EXPECT_NE(refused(name, [](auto& a) { a.inner_updates = 21; }).find("ranks never meet in 20 updates"),
+              std::string::npos)
+        << name;
+    EXPECT_EQ(refused(name,
+                      [](auto& a) {
+                        a.inner_updates = 21;
+                        a.options.samples = 1000;  // how many updates is not known
+                      }),
+              "")
+        << name;
+  }
+  EXPECT_EQ(refused("diloco", [](auto& a) { a.inner_updates = 21; }), "") << "it meets at the end";
+}
+
+TEST(TrainOptions, ADivergedRunNamesTheRatesThatItHas) {
+  TrainingOptions options;
+  options.algorithm = Algorithm::kCo2;
+  options.outer_learning_rate = 2;
+  EXPECT_NE(std::string(Diverged(3, 1, options).what()).find("or a lower --outer-learning-rate than 2"),
+            std::string::npos);
+  options.algorithm = Algorithm::kDdp;
+  EXPECT_EQ(std::string(Diverged(3, 1, options).what()).find("--outer-learning-rate"), std::string::npos);
 }
 
 TEST(RunJson, SaysTheAlgorithmsOwnOptions) {

@@ -197,7 +197,7 @@ TEST(Frameworks, ShardsAreAllReducedLaterOnlyWhereThatChangesSomething) {
   // Inside replicas there is no hybrid sharding.
   expect_error(
       errors_of(R"({"name": "diloco", "replica": "node", "inner": "zero3", "all_reduce": "last_micro_batch"})"),
-      "it belongs to zero3");
+      "zero3 has no such choice inside replicas; remove it");
   EXPECT_TRUE(
       errors_of(R"({"name": "diloco", "replica": "node", "inner": "zero3", "reshard_after_backward": false})").empty());
 }

@@ -61,14 +61,42 @@ TEST_F(LocalScheduleFiles, WhatMeansNothingIsRefused) {
   EXPECT_TRUE(has(R"({"name": "co2", "form": "code", "replica": "gpu"})", "replica"));
   EXPECT_TRUE(has(R"({"name": "co2", "form": "code", "inner": "zero3"})", "inner"));
   EXPECT_TRUE(has(R"({"name": "slowmo", "form": "code", "offload_outer": true})", "write \"form\": \"paper\""));
-  EXPECT_TRUE(has(R"({"name": "streaming_diloco", "inner_updates": 5, "delay": 5})", "delay"));
+  EXPECT_TRUE(has(R"({"name": "streaming_diloco", "inner_updates": 5, "delay": 5})",
+                  "/delay: is 5, and a fragment is applied before it is sent again, which is after 5 updates "
+                  "(inner_updates); write 4 or less, or more inner_updates"));
+  EXPECT_TRUE(has(R"({"name": "streaming_diloco", "inner_updates": 1, "delay": 1})",
+                  "which is in every update (inner_updates); write 0, or more inner_updates"));
   EXPECT_TRUE(has(R"({"name": "streaming_diloco", "mixing": 1})", "mixing"));
   EXPECT_TRUE(
       has(R"({"name": "streaming_diloco", "by_layer": true, "replica": "node"})", "write \"replica\": \"gpu\""));
-  EXPECT_TRUE(has(R"({"name": "local_sgd", "outer_dtype": "e3m0"})", "outer_dtype")) << "parameters, not changes";
-  EXPECT_TRUE(has(R"({"name": "diloco", "meeting": "hierarchical", "outer_dtype": "e3m0"})", "outer_dtype"));
+  EXPECT_TRUE(has(R"({"name": "local_sgd", "outer_dtype": "e3m0"})",
+                  "/outer_dtype: \"e3m0\" holds changes of the parameters, and local_sgd sends the parameters "
+                  "themselves; write another type, or a schedule that sends changes (diloco, eager_diloco or "
+                  "streaming_diloco)"));
+  EXPECT_TRUE(has(R"({"name": "diloco", "meeting": "hierarchical", "outer_dtype": "e3m0"})",
+                  "a site sends the sum of several; write another type, or \"meeting\": \"ring\""));
+  EXPECT_TRUE(
+      has(R"({"name": "local_sgd", "outer_dtype": "e4m3"})", R"(write one of: "fp32", "fp16", "bf16", "int8")"));
   EXPECT_TRUE(any_has(refused(R"({"name": "slowmo", "form": "code"})", 1), "write \"paper\""));
   EXPECT_EQ(spec(R"({"name": "diloco", "outer_dtype": "e3m0"})").outer_dtype, OuterDtype::kE3m0);
+}
+
+TEST_F(LocalScheduleFiles, OthersWordsLeadToOurs) {
+  const auto streaming = [&](const std::string& key) {
+    return refused(R"({"name": "streaming_diloco", ")" + key + R"(": 3})");
+  };
+  EXPECT_TRUE(any_has(streaming("fragments"), R"(unknown key; here it is "fragment_layers")"));
+  EXPECT_TRUE(any_has(streaming("payload"), R"(unknown key; here it is "outer_dtype")"));
+  EXPECT_TRUE(any_has(streaming("outer_bits"), R"(unknown key; here it is "outer_dtype")"));
+  EXPECT_TRUE(any_has(streaming("local_steps"), R"(unknown key; here it is "inner_updates")"));
+  EXPECT_TRUE(any_has(streaming("tau"), R"("inner_updates" here, and those that a fragment travels "delay")"));
+}
+
+TEST_F(LocalScheduleFiles, AKeyThatReplicasSettleIsNotSaidToBelongToTheScheduleInside) {
+  const std::string acco = R"({"name": "diloco", "replica": "node", "inner": "acco", )";
+  for (const char* key : {R"("overlap": "none"})", R"("late_communication": "wait"})", R"("zero_stage": 2})"})
+    EXPECT_TRUE(any_has(refused(acco + key), "unknown key; acco has no such choice inside replicas; remove it")) << key;
+  EXPECT_TRUE(any_has(refused(acco + R"("prefetch": 2})"), "it belongs to zero3")) << "which does not run inside";
 }
 
 TEST_F(LocalScheduleFiles, ANodeGroupsOwnInnerUpdatesNeedReplicasThatReadThem) {
@@ -76,6 +104,17 @@ TEST_F(LocalScheduleFiles, ANodeGroupsOwnInnerUpdatesNeedReplicasThatReadThem) {
   EXPECT_TRUE(any_has(refused(R"({"name": "ddp"})", 2, own), "none has replicas that make updates by themselves"));
   EXPECT_TRUE(any_has(refused(R"({"name": "slowmo"})", 2, own), "an outer step every 48 updates of all replicas"));
   EXPECT_TRUE(refused(R"({"name": "diloco"})", 2, own).empty());
+}
+
+TEST_F(LocalScheduleFiles, ANodeGroupsOwnInnerUpdatesHoldWhatAFragmentNeeds) {
+  const auto streams = [&](const char* keys, const char* own) {
+    return refused(std::string(R"({"name": "streaming_diloco", )") + keys + "}", 2,
+                   std::string(R"(, "inner_updates": )") + own);
+  };
+  EXPECT_TRUE(any_has(streams(R"("delay": 9)", "7"), "makes 7 inner_updates, applies a fragment 9 updates after"));
+  EXPECT_TRUE(any_has(streams(R"("delay": 0, "fragment_layers": 1, "by_layer": true)", "1"),
+                      "sends 2 fragments a layer at a time, and of 1 updates some would send two"));
+  EXPECT_TRUE(streams(R"("delay": 0, "fragment_layers": 1, "by_layer": true)", "2").empty());
 }
 
 }  // namespace

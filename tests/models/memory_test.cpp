@@ -37,7 +37,7 @@ TEST(MemoryFormula, GivesEveryRowOfTable1) {
 }
 
 TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
-  const auto bytes = [](const ScheduleSpec& spec) { return memory_formula(spec, 1, 4).value; };
+  const auto bytes = [](const ScheduleSpec& spec) { return memory_formula(spec, 1, 4, 8).value; };
   const auto spec_named = [](const char* name) {
     ScheduleSpec spec;
     spec.name = name;
@@ -59,6 +59,17 @@ TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
     spec = spec_named(name);
     spec.offload_optimizer = true;
     EXPECT_DOUBLE_EQ(bytes(spec), expected) << name;
+  }
+  spec = spec_named("acco");
+  spec.overlap = Overlap::kBackward;  // a second buffer of gradients
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 + 12 / 4.0);
+  spec.estimate = EstimateOf::kLocal;  // and the parameters before
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 + 2 + 12 / 4.0);
+  for (const char* name : {"slowmo", "co2"}) {
+    spec = spec_named(name);
+    const double papers = bytes(spec);
+    spec.form = MethodForm::kCode;  // two fp32 states among 8 ranks in place of two of 2 B
+    EXPECT_DOUBLE_EQ(bytes(spec), papers - 2 * 2 + 2 * 4 / 8.0) << name;
   }
   spec = spec_named("diloco");
   spec.inner = "acco";

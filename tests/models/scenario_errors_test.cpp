@@ -26,6 +26,12 @@ TEST_F(ScenarioFiles, ASetThatLeadsNowhereNamesTheNearestKey) {
   EXPECT_TRUE(any_has(errors({"/training/train_tokens=1e400"}), "--set /training/train_tokens: is the text \"1e400\""));
 }
 
+TEST_F(ScenarioFiles, AnUnknownBaselineListsTheLabelsInQuotes) {
+  EXPECT_TRUE(any_has(
+      errors({R"(/schedules=[{"name": "ddp", "label": "plain, slow"}, {"name": "acco"}])", "/baseline=something"}),
+      R"("something" is the label of no schedule; one of: "plain, slow", "acco")"));
+}
+
 TEST_F(ScenarioFiles, NullTakesAwayWhatIsWrittenAndNothingElse) {
   const auto with = [](const std::string& keys) {
     return "/schedules=[{\"name\": \"zero1\", \"overlap\": \"backward\"" + keys + "}]";

@@ -119,7 +119,7 @@ TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
   expect({"train", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");
   expect({"train", "--updates", "5", "--samples", "9"}, 1, "leave the other out");
   expect({"train", "-a", "diloco", "--mixing", "0.5"}, 1, "--mixing: diloco has no such choice");
-  expect({"train", "-a", "slowmo", "--outer-every", "7"}, 1, "write a multiple of that, such as --outer-every 48");
+  expect({"train", "-a", "slowmo", "--outer-every", "7"}, 1, "write a multiple of that, such as --outer-every 6");
   expect({"train", "--network", "netns:1e30Gbit/s"}, 1, "at most 8 Tbit/s");
   expect({"train", "-o", "/nonexistent/run.json"}, 4, "/nonexistent/run.json");
   expect({"train", "--device", "cuda:0", "-a", "ddp", "--warmup", "3"}, 1, "--warmup: ddp has no such choice");

@@ -181,6 +181,20 @@ TEST(Comparison, SaysWhatWasSimulated) {
   EXPECT_TRUE(has(text, "baseline ZeRO-1")) << text;
 }
 
+TEST(Comparison, WhatScattersIsAnUpdateOrARoundBetweenMeetings) {
+  RunResult zero1 = result_of("zero1", "ZeRO-1", 1), local = result_of("local_sgd", "ACCO", 1);
+  zero1.drawn = local.drawn = DrawnUpdates{};
+  zero1.drawn->played = local.drawn->played = 30;
+  std::string text = unwrapped(compared(paper_like(), {zero1, local}, 100));
+  EXPECT_TRUE(has(text, "Single updates scatter; their mean")) << text;
+  EXPECT_TRUE(has(text, "single update")) << text;
+  local.drawn->updates_each = 7;
+  text = unwrapped(compared(paper_like(), {zero1, local}, 100));
+  EXPECT_TRUE(has(text, "of replicas that make updates by themselves the means of rounds between meetings")) << text;
+  EXPECT_FALSE(has(text, "single update")) << text;
+  EXPECT_TRUE(has(text, "210")) << "7 x 30 updates were played" << text;
+}
+
 TEST(Comparison, NoLineIsWiderThanTheTerminal) {
   Scenario scenario = paper_like();
   scenario.name =

@@ -140,6 +140,10 @@ TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
                {"name": "wait for ranks", "class": "wait"}],
     "marks": [[3000, 0], [6000, 1]],
     "rows": [{"name": "rank 0", "lanes": [{"name": "compute", "spans": [1000, 2000, 0, 0, 1000, 2, 0, 2000, 1]}]}]})"));
+  graph.updates_per_mark = 50;
+  std::ostringstream local;
+  write_page_timelines(local, {one});
+  EXPECT_EQ(Json::parse(local.str())[0]["updates_per_mark"], 50);
 }
 
 // The path's time by class, and a pause of 3 s every second update as 1.5 s of each.

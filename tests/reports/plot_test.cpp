@@ -307,6 +307,17 @@ TEST(TimelineText, ByHand) {
   EXPECT_NE(text.find("\n  time          0 s       1"), std::string::npos) << text;
 }
 
+TEST(TimelineText, AMarkOfReplicasByThemselvesEndsARound) {
+  TimelinePicture picture = example();
+  EXPECT_EQ(mark_in_words(picture), "an update ends");
+  picture.timelines[0].updates_per_mark = 50;
+  EXPECT_EQ(mark_in_words(picture), "an update ends, or a round of 50 updates");
+  EXPECT_TRUE(has(texts_in_svg(timeline_svg(picture, {Theme::kLight, 800})), mark_in_words(picture)));
+  picture.timelines[1].updates_per_mark = 8;
+  EXPECT_EQ(mark_in_words(picture), "a round of 8 to 50 updates ends");
+  EXPECT_NE(on_terminal(picture, 200).find("|\u00a0a round of 8 to 50 updates ends"), std::string::npos);
+}
+
 TEST(TimelineText, StaysInsideTheTerminal) {
   for (const std::string& name : kHostile)
     for (const int width : {20, 40, 80, 200}) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/json.hpp"
+#include "reports/caveats_text.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "tests/support/fair_rows.hpp"
 
@@ -23,6 +24,16 @@ TEST(SweepWords, SayWhereTheOthersAreWorthAdding) {
             "(bandwidth); above, 32 A100 alone are faster.");
   EXPECT_EQ(worth_in_words(fair_rows({0.1, 0.95, 0.2}), {})[2],
             "With ddp the whole cluster is faster at none of 3 points (at 1 point the interval leaves it open).");
+}
+
+TEST(CaveatsText, LateGradientsAreCounted) {
+  Caveats caveats;
+  caveats.statistics = Statistics::kStaleGradients;
+  EXPECT_EQ(in_words(caveats), "with gradients one update late");
+  EXPECT_EQ(worst_in_words(caveats), "with gradients one update late");
+  caveats.updates_late = 3;
+  EXPECT_EQ(in_words(caveats), "with gradients 3 updates late");
+  EXPECT_EQ(worst_in_words(caveats), "with gradients up to 3 updates late");
 }
 
 TEST(SweepWords, OneGpuIsOne) {

@@ -87,7 +87,7 @@ TEST(Groups, PlanOnlyWhatAMembersProgramAsksFor) {
 
 TEST(Groups, AKindOfRankOwnsItsStage) {
   // Eight blocks on three stages: 3, 3 and 2 of them, the first with the embedding, the last with the head. Together
-  // they hold the model, once, and what they do is all of it.
+  // they hold the model, and what they do is all of it.
   Scenario scenario = sample_scenario(3, 2);
   scenario.model = sample_model(8);
   const ScheduleSpec spec = sample_schedule("ddp");
@@ -107,8 +107,14 @@ TEST(Groups, AKindOfRankOwnsItsStage) {
   EXPECT_EQ(stages.kinds[0].layers->size(), 4u);
   EXPECT_EQ(stages.kinds[1].layers->size(), 3u);
   EXPECT_EQ(stages.kinds[2].layers->size(), 3u);
-  EXPECT_EQ(parameters, static_cast<double>(parameter_count(scenario.model)));
-  EXPECT_EQ(parameters, whole.kinds[0].parameters);
+  // The head's table is the embedding's: the last stage has a copy, which both ends keep equal.
+  const double table = 1.0 * scenario.model.vocab_size * scenario.model.hidden_size;
+  EXPECT_TRUE(scenario.model.tie_word_embeddings);
+  EXPECT_EQ(parameters, static_cast<double>(parameter_count(scenario.model)) + table);
+  EXPECT_EQ(parameters, whole.kinds[0].parameters + table);
+  EXPECT_EQ(stages.kinds[0].shared_table, table);
+  EXPECT_EQ(stages.kinds[1].shared_table, 0);
+  EXPECT_EQ(stages.kinds[2].shared_table, table);
   EXPECT_NEAR(model / whole.kinds[0].model_flops, 1, 1e-12);
   EXPECT_NEAR(hardware / whole.kinds[0].hardware_flops, 1, 1e-12);
   // Two model replicas do the samples of two GPUs.

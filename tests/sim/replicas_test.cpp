@@ -280,5 +280,47 @@ TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
       EXPECT_EQ(codes(replicas(name, replica, "ddp", 3)), std::set<std::string>{"replicas_drift"}) << name;
 }
 
+std::string message(const Scenario& scenario, const ScheduleSpec& spec, const std::string& code) {
+  for (const Warning& warning : advised(scenario, spec, NetworkKind::kReference).warnings)
+    if (warning.code == code) return warning.message;
+  return "";
+}
+
+TEST(TrainingStatistics, NodeGroupsMayMakeTheirOwnNumbersOfUpdates) {
+  Scenario scenario = two_sites();
+  const ScheduleSpec spec = replicas("diloco", Island::kGroup, "ddp", 20);
+  EXPECT_NE(message(scenario, spec, "replicas_drift").find("2 replicas make 20 updates each"), std::string::npos);
+  EXPECT_EQ(message(scenario, spec, "batch_grows"), "");
+  scenario.cluster.nodes[1].inner_updates = 40;
+  EXPECT_NE(message(scenario, spec, "replicas_drift").find("2 replicas make 20 to 40 updates each"), std::string::npos);
+  // Of equal sites, (20 + 40) / (20 + 20).
+  EXPECT_EQ(message(scenario, spec, "batch_grows"),
+            "node groups make up to 40 updates between two meetings where inner_updates is 20, so an update holds 1.50 "
+            "times the samples asked for");
+}
+
+TEST(TrainingStatistics, OneReplicaHasNobodyToMeet) {
+  const ScheduleSpec spec = replicas("diloco", Island::kGpu, "ddp", 20);
+  const Scenario alone = sample_scenario(1, 1);
+  EXPECT_NE(message(alone, spec, "meets_nobody"), "");
+  EXPECT_EQ(message(alone, spec, "replicas_drift"), "");
+  EXPECT_EQ(message(alone, sample_schedule("ddp"), "meets_nobody"), "");
+  EXPECT_EQ(message(sample_scenario(1, 2), spec, "meets_nobody"), "");
+}
+
+TEST(TrainingStatistics, ATrainingThatEndsBeforeReplicasPartIsSynchronous) {
+  // 1e9 tokens in updates of 2 ranks x 4 micro-batches x 4 sequences of 512.
+  const Scenario scenario = sample_scenario(1, 2);
+  const double updates = 1e9 / (2 * 4 * 4 * 512);
+  ScheduleSpec spec = replicas("local_sgd", Island::kGpu, "ddp", 8);
+  spec.synchronous_updates = static_cast<int>(updates / 2);
+  EXPECT_EQ(run_schedule(scenario, spec, NetworkKind::kReference).statistics, Statistics::kReplicasDrift);
+  spec.synchronous_updates = static_cast<int>(updates) + 1;
+  const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
+  EXPECT_EQ(result.statistics, Statistics::kSynchronous);
+  EXPECT_EQ(result.schedule, "local_sgd");
+  EXPECT_EQ(message(scenario, spec, "replicas_drift"), "");
+}
+
 }  // namespace
 }  // namespace accosim

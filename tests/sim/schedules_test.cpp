@@ -121,67 +121,76 @@ void add_of_accos_family(std::vector<ScheduleSpec>& specs, ScheduleSpec acco) {
   specs.push_back(acco);
 }
 
+/// Buckets of all kinds beside the backward pass and after it, and gathers in pieces.
+void add_bucketed(std::vector<ScheduleSpec>& specs, ScheduleSpec& spec) {
+  for (const Buckets buckets : {Buckets::kTensors, Buckets::kUnits, Buckets::kWhole}) {
+    spec.buckets = buckets;
+    spec.overlap = Overlap::kBackward;
+    specs.push_back(spec);
+    if (traits_of(spec).takes("overlap_param_gather")) {
+      ScheduleSpec both = spec;
+      both.overlap_param_gather = true;
+      both.bucket_cap = Bytes{2e6};  // so that layers are cut
+      specs.push_back(both);
+      both.align_param_gather = true;
+      specs.push_back(both);
+    }
+    spec.overlap = Overlap::kNone;
+    specs.push_back(spec);
+  }
+  spec.gather_cap = Bytes{1e7};
+  spec.reduction = Reduction::kAllReduce;
+  spec.gradient_as_bucket_view = true;
+  spec.buckets = Buckets::kTensors;
+  specs.push_back(spec);
+  spec.count_micro_batches = true;
+  specs.push_back(spec);
+  if (traits_of(spec).takes("parameter_sync")) {
+    spec.parameter_sync = ParameterSync::kBroadcast;
+    specs.push_back(spec);
+  }
+}
+
+/// ACCO that waits, and DPU and weight prediction.
+void add_waiting(std::vector<ScheduleSpec>& specs, ScheduleSpec spec) {
+  spec.late_communication = LateCommunication::kWait;
+  specs.push_back(spec);
+  if (spec.name == "acco") {
+    spec.rollback_estimate = false;
+    specs.push_back(spec);
+    return;
+  }
+  spec.name = spec.label = "wp";
+  specs.push_back(spec);
+  spec.late_communication = LateCommunication::kAccumulate;
+  specs.push_back(spec);
+}
+
+/// Whole parameters that meet in a ring, and by sites where there are several.
+void add_meetings(std::vector<ScheduleSpec>& specs, const Scenario& scenario) {
+  ScheduleSpec spec = sample_schedule("diloco", "diloco");
+  spec.inner_updates = 3;
+  for (const Meeting meeting : {Meeting::kRing, Meeting::kHierarchical}) {
+    if (meeting == Meeting::kHierarchical && scenario.cluster.nodes[0].count < 2) continue;
+    spec.meeting = meeting;
+    for (const char* name : {"diloco", "local_sgd"}) {
+      spec.name = spec.label = name;
+      specs.push_back(spec);
+    }
+  }
+}
+
 /// Every variant of every schedule.
-// NOLINTNEXTLINE(readability-function-size)
 std::vector<ScheduleSpec> variants(const Scenario& scenario) {
   std::vector<ScheduleSpec> specs;
   for (ScheduleSpec spec : scenario.schedules) {
     specs.push_back(spec);
-    if (spec.name == "ddp" || spec.name == "zero1") {
-      for (const Buckets buckets : {Buckets::kTensors, Buckets::kUnits, Buckets::kWhole}) {
-        spec.buckets = buckets;
-        spec.overlap = Overlap::kBackward;
-        specs.push_back(spec);
-        if (traits_of(spec).takes("overlap_param_gather")) {
-          ScheduleSpec both = spec;
-          both.overlap_param_gather = true;
-          both.bucket_cap = Bytes{2e6};  // so that layers are cut
-          specs.push_back(both);
-          both.align_param_gather = true;
-          specs.push_back(both);
-        }
-        spec.overlap = Overlap::kNone;
-        specs.push_back(spec);
-      }
-      spec.gather_cap = Bytes{1e7};
-      spec.reduction = Reduction::kAllReduce;
-      spec.gradient_as_bucket_view = true;
-      spec.buckets = Buckets::kTensors;
-      specs.push_back(spec);
-      spec.count_micro_batches = true;
-      specs.push_back(spec);
-      if (traits_of(spec).takes("parameter_sync")) {
-        spec.parameter_sync = ParameterSync::kBroadcast;
-        specs.push_back(spec);
-      }
-    }
+    if (spec.name == "ddp" || spec.name == "zero1") add_bucketed(specs, spec);
     add_offloaded(specs, spec);
     if (spec.name == "acco") add_of_accos_family(specs, spec);
-    if (spec.name == "acco") {
-      spec.late_communication = LateCommunication::kWait;
-      specs.push_back(spec);
-      spec.rollback_estimate = false;
-      specs.push_back(spec);
-    }
-    if (spec.name == "dpu") {
-      spec.late_communication = LateCommunication::kWait;
-      specs.push_back(spec);
-      spec.name = spec.label = "wp";
-      specs.push_back(spec);
-      spec.late_communication = LateCommunication::kAccumulate;
-      specs.push_back(spec);
-      spec = sample_schedule("diloco", "diloco");
-      spec.inner_updates = 3;
-      specs.push_back(spec);
-      spec.name = spec.label = "local_sgd";
-      specs.push_back(spec);
-      spec.meeting = Meeting::kHierarchical;
-      for (const char* name : {"diloco", "local_sgd"}) {
-        spec.name = spec.label = name;
-        if (scenario.cluster.nodes[0].count > 1) specs.push_back(spec);
-      }
-    }
+    if (spec.name == "acco" || spec.name == "dpu") add_waiting(specs, spec);
   }
+  add_meetings(specs, scenario);
   add_released(specs);
   add_local(specs, scenario);
   return specs;

@@ -61,6 +61,10 @@ TEST(SweepRows, ReadBackAsTheyWere) {
     EXPECT_EQ(line_of(heading, read_row(heading, line, "f", 2)), line);
     EXPECT_EQ(line.find('\n'), std::string::npos);
   }
+  Row late = row_of(0, 1, 2);
+  EXPECT_EQ(line_of(heading, late).find("updates_late"), std::string::npos) << "rows are as they were";
+  late.schedules[1].updates_late = 3;
+  EXPECT_EQ(read_row(heading, line_of(heading, late), "f", 2).schedules[1].updates_late, 3);
   const Row failed{4, {2, 0}, "a reason, \"in quotes\"", {}, {}};
   EXPECT_EQ(read_row(heading, line_of(heading, failed), "f", 2).failure, failed.failure);
 }

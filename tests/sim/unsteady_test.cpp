@@ -466,6 +466,15 @@ TEST(Unsteady, ThePlayGoesOnUntilTheMeanIsKnown) {
   EXPECT_LT(much.median.value, much.p90.value);
 }
 
+TEST(Unsteady, OfReplicasByThemselvesRoundsScatterAndAreCounted) {
+  Scenario scenario = sample_scenario(1, 2);
+  scenario.training.unsteady.jitter = {0.1, 0, Distribution::kLognormal};
+  ScheduleSpec spec = sample_schedule("local_sgd");
+  spec.inner_updates = 5;
+  EXPECT_EQ(run_schedule(scenario, spec, kReference).drawn->updates_each, 5);
+  EXPECT_EQ(run_schedule(scenario, schedule(scenario, "ddp"), kReference).drawn->updates_each, 1);
+}
+
 TEST(SharedLinks, SimgridIsAskedOnlyWhereTwoFlowsCanMeet) {
   // A ring over all ranks takes each link once. Hybrid sharding has groups across nodes that meet on a node's links.
   const Scenario scenario = sample_scenario(3, 2);

@@ -12,6 +12,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sample.hpp"
 
 namespace accosim {
 namespace {
@@ -33,6 +34,18 @@ TEST(Winner, IsTheFastestWithoutACaveat) {
   EXPECT_EQ(standing.caveats[3].batch_growth, 1.5);
   EXPECT_EQ(standing.caveats[4].fit_probability, 0.34);
   EXPECT_EQ(standing.caveats[3].count(), 1);
+}
+
+TEST(Winner, HowLateGradientsAreStaysWithTheCaveat) {
+  RunResult result;
+  result.statistics = Statistics::kStaleGradients;
+  result.updates_late = 3;
+  EXPECT_EQ(standing_of({plain(1), contender_of(result, 2)}, {}).caveats[1].updates_late, 3);
+  EXPECT_EQ(standing_of({plain(1), late(2)}, {}).caveats[1].updates_late, 1);
+  const Scenario scenario = sample_scenario(1, 4);
+  ScheduleSpec spec = sample_schedule("pipesgd");
+  spec.delay = 3;
+  EXPECT_EQ(run_schedule(scenario, spec, NetworkKind::kReference).updates_late, 3);
 }
 
 TEST(Winner, IsHeldToTheRuleThatIsGiven) {

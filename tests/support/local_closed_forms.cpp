@@ -121,12 +121,19 @@ Seconds slowmo_closed_form(const ScheduleInput& input) {
   return local_update_time(input) + 1.0 / input.spec.outer_every * ((n - 1) * average + last);
 }
 
+/// What is sent before the step, which waits for what was sent at the meeting before: max(H U + what the meeting takes,
+/// T) / H, whoever waits.
+Seconds sent_before_step(const ScheduleInput& input, Seconds meeting) {
+  const int H = input.spec.inner_updates;
+  return 1.0 / H * std::max(H * local_update_time(input) + meeting, exchange_time(input));
+}
+
 /// What is sent after the step travels beside the next H updates: (max(H U, T) + step + copy) / H. In Overlap-Local-SGD
 /// the step also reads the replica's own parameters. On the host the copy, too, is beside them.
-Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
+Seconds beside_closed_form(const ScheduleInput& input) {
   const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  const Seconds round = H * local_update_time(input), T = exchange_time(input), step = of.step(of.sent, mixed);
+  const Seconds round = H * local_update_time(input), T = exchange_time(input), step = of.step(of.sent, true);
   return 1.0 / H * (of.on_host ? std::max(round, of.copy() + T) + step : std::max(round, T) + step + of.copy());
 }
 
@@ -135,9 +142,9 @@ Seconds beside_closed_form(const ScheduleInput& input, bool mixed) {
 /// copy
 /// + (n - 2) (max(H U, T) + take + copy) + max(H U, T).
 Seconds co2_closed_form(const ScheduleInput& input) {
-  if (input.spec.form == MethodForm::kPaper) return beside_closed_form(input, false);
   const int H = input.spec.inner_updates, n = input.spec.outer_every / H;
   const Touched of = touched(input);
+  if (input.spec.form == MethodForm::kPaper) return sent_before_step(input, of.copy() + of.step(of.sent));
   const Seconds round = H * local_update_time(input), beside = std::max(round, exchange_time(input));
   Seconds all = round + owners_step_time(input);
   if (n > 1) all += of.copy() + (n - 2) * (beside + of.take() + of.copy()) + beside;
@@ -146,90 +153,120 @@ Seconds co2_closed_form(const ScheduleInput& input) {
 
 /// The changes are sent before the step, which waits for those of the meeting before: max(H U + change + step, T) / H.
 Seconds eager_diloco_closed_form(const ScheduleInput& input) {
-  const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  return 1.0 / H * std::max(H * local_update_time(input) + of.change() + of.step(3 * of.sent), exchange_time(input));
+  return sent_before_step(input, of.change() + of.step(3 * of.sent));
 }
 
 /// A max-plus recursion over the updates of some rounds. c: when the rank has computed so far, h: when its host is
 /// free, l: when all that was sent has arrived. After update (p + 1) H / F fragment p is sent, l = max(l, c) + T_p; d
 /// updates later it is awaited. With every layer of its own it leaves at its place in the backward pass, and without
 /// delay the forward pass waits for it there.
-// NOLINTNEXTLINE(readability-function-size)
-Seconds streaming_diloco_closed_form(const ScheduleInput& input) {
-  const ScheduleSpec& spec = input.spec;
-  const int H = spec.inner_updates, layers = static_cast<int>(input.kind.times.size()), blocks = layers - 2;
-  const int F = (blocks + spec.fragment_layers - 1) / spec.fragment_layers, d = spec.delay;
-  const double part = exchanged_elements(input) / input.kind.parameters;
-  const auto fragment = [&](int layer) { return layer == 0 ? 0 : layer > blocks ? F - 1 : (layer - 1) % F; };
-  const auto sent_after = [&](int p) { return std::max(1, static_cast<int>(1L * (p + 1) * H / F)); };
-  const auto elements = [&](int layer) { return part * input.kind.times[layer].parameters; };
-  const auto travel = [&](double each) {
+class StreamingRecursion {
+ public:
+  explicit StreamingRecursion(const ScheduleInput& input)
+      : input_(input),
+        layers_(static_cast<int>(input.kind.times.size())),
+        H_(input.spec.inner_updates),
+        F_((layers_ - 2 + input.spec.fragment_layers - 1) / input.spec.fragment_layers),
+        U_(local_update_time(input)),
+        whole_(F_),
+        arrives_(F_),
+        layer_arrives_(layers_),
+        awaited_(layers_) {
+    for (int layer = 0; layer < layers_; ++layer) whole_[fragment(layer)] += elements(layer);
+  }
+
+  /// Of an update, over the last of some rounds.
+  Seconds update_time() {
+    constexpr int kRounds = 6;
+    const int d = input_.spec.delay;
+    Seconds before;
+    for (int update = 1; update <= kRounds * H_; ++update) {
+      if (update == (kRounds - 1) * H_ + 1) before = c_;
+      const int now = (update - 1) % H_ + 1;
+      if (input_.spec.by_layer)
+        update_by_layer(now);
+      else
+        c_ += U_;
+      for (int p = 0; p < F_ && d > 0; ++p)
+        if ((sent_after(p) + d - 1) % H_ + 1 == now && update > d) step(whole_[p], arrives_[p]);
+      if (!input_.spec.by_layer) send_fragments(now);
+    }
+    return 1.0 / H_ * (c_ - before);
+  }
+
+ private:
+  int fragment(int layer) const { return layer == 0 ? 0 : layer > layers_ - 2 ? F_ - 1 : (layer - 1) % F_; }
+  int sent_after(int p) const { return std::max(1, static_cast<int>(1L * (p + 1) * H_ / F_)); }
+  double elements(int layer) const {
+    return exchanged_elements(input_) / input_.kind.parameters * input_.kind.times[layer].parameters;
+  }
+  Seconds travel(double each) const {
     Seconds time;
-    for (const PlanRequest& request : exchanges(input, each)) time += time_of(input, request);
+    for (const PlanRequest& request : exchanges(input_, each)) time += time_of(input_, request);
     return time;
-  };
-  const int M = spec.outer_dtype == OuterDtype::kE3m0 ? input.costs.layout.size(Dim::kReplica) : 1;
-  Seconds c, h, l, up, down;  // up and down: the copies to the host and from it
+  }
+
   /// Returns when it has arrived.
-  const auto send = [&](double each) {
-    const Touched of = touched(input, each);
+  Seconds send(double each) {
+    const Touched of = touched(input_, each);
     if (of.on_host) {
-      up = std::max(up, c) + of.copied();
-      h = std::max(h, up) + of.changed();
+      up_ = std::max(up_, c_) + of.copied();
+      h_ = std::max(h_, up_) + of.changed();
     } else {
-      c += of.change();
+      c_ += of.change();
     }
-    return l = std::max(l, of.on_host ? h : c) + travel(each);
-  };
-  const auto step = [&](double each, Seconds arrived) {
-    const Touched of = touched(input, each);
+    return l_ = std::max(l_, of.on_host ? h_ : c_) + travel(each);
+  }
+
+  void step(double each, Seconds arrived) {
+    const bool mixed = input_.spec.mixing > 0;
+    const Touched of = touched(input_, each);
+    const int M = input_.spec.outer_dtype == OuterDtype::kE3m0 ? input_.costs.layout.size(Dim::kReplica) : 1;
     if (of.on_host) {
-      h = std::max({h, arrived, c}) + of.stepped(M * of.sent, spec.mixing > 0);
-      down = std::max(down, h) + of.copied();
-      c = std::max(c, down) + of.take_back(spec.mixing > 0);
+      h_ = std::max({h_, arrived, c_}) + of.stepped(M * of.sent, mixed);
+      down_ = std::max(down_, h_) + of.copied();
+      c_ = std::max(c_, down_) + of.take_back(mixed);
     } else {
-      c = std::max(c, arrived) + of.step(M * of.sent, spec.mixing > 0);
-    }
-  };
-  std::vector<double> whole(F);
-  for (int layer = 0; layer < layers; ++layer) whole[fragment(layer)] += elements(layer);
-  const Seconds U = local_update_time(input);
-  std::vector<Seconds> arrives(F), layer_arrives(layers);
-  std::vector<bool> awaited(layers);
-  constexpr int kRounds = 6;
-  Seconds before;
-  for (int update = 1; update <= kRounds * H; ++update) {
-    if (update == (kRounds - 1) * H + 1) before = c;
-    const int now = (update - 1) % H + 1;
-    if (spec.by_layer) {
-      for (int layer = 0; layer < layers; ++layer) {
-        if (awaited[layer]) step(elements(layer), layer_arrives[layer]);
-        awaited[layer] = false;
-        c += input.kind.times[layer].forward;
-      }
-      // Between that and the last backward pass.
-      c += (input.accumulation_steps - 1) * passes(input);
-      for (int layer = layers; layer-- > 0;) {
-        c += input.kind.times[layer].backward;
-        if (sent_after(fragment(layer)) != now) continue;
-        layer_arrives[layer] = arrives[fragment(layer)] = send(elements(layer));
-        awaited[layer] = d == 0;
-      }
-      c += full_optimizer_time(input);
-    } else {
-      c += U;
-    }
-    for (int p = 0; p < F && d > 0; ++p)
-      if ((sent_after(p) + d - 1) % H + 1 == now && update > d) step(whole[p], arrives[p]);
-    for (int p = 0; p < F && !spec.by_layer; ++p) {
-      if (sent_after(p) != now) continue;
-      arrives[p] = send(whole[p]);
-      if (d == 0) step(whole[p], arrives[p]);
+      c_ = std::max(c_, arrived) + of.step(M * of.sent, mixed);
     }
   }
-  return 1.0 / H * (c - before);
-}
+
+  void update_by_layer(int now) {
+    for (int layer = 0; layer < layers_; ++layer) {
+      if (awaited_[layer]) step(elements(layer), layer_arrives_[layer]);
+      awaited_[layer] = false;
+      c_ += input_.kind.times[layer].forward;
+    }
+    // Between that and the last backward pass.
+    c_ += (input_.accumulation_steps - 1) * passes(input_);
+    for (int layer = layers_; layer-- > 0;) {
+      c_ += input_.kind.times[layer].backward;
+      if (sent_after(fragment(layer)) != now) continue;
+      layer_arrives_[layer] = arrives_[fragment(layer)] = send(elements(layer));
+      awaited_[layer] = input_.spec.delay == 0;
+    }
+    c_ += full_optimizer_time(input_);
+  }
+
+  void send_fragments(int now) {
+    for (int p = 0; p < F_; ++p) {
+      if (sent_after(p) != now) continue;
+      arrives_[p] = send(whole_[p]);
+      if (input_.spec.delay == 0) step(whole_[p], arrives_[p]);
+    }
+  }
+
+  const ScheduleInput& input_;
+  int layers_, H_, F_;
+  Seconds U_;
+  Seconds c_, h_, l_, up_, down_;  // up and down: the copies to the host and from it
+  std::vector<double> whole_;      // elements of a fragment
+  std::vector<Seconds> arrives_, layer_arrives_;
+  std::vector<bool> awaited_;
+};
+
+Seconds streaming_diloco_closed_form(const ScheduleInput& input) { return StreamingRecursion(input).update_time(); }
 
 }  // namespace
 
@@ -240,7 +277,7 @@ Seconds exchange_time(const ScheduleInput& input) {
 }
 
 Seconds local_closed_form(const ScheduleInput& input) {
-  const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each, true); };
+  const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each); };
   static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{
       {"diloco", diloco_closed_form},
       {"local_sgd", local_sgd_closed_form},

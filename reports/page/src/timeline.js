@@ -90,6 +90,15 @@ function timelineParts() {
   return parts;
 }
 
+/// A mark of replicas that make updates by themselves ends so many as they make between two meetings.
+function markInWords(groups) {
+  const rounds = groups.map((group) => group.updatesPerMark).filter((each) => each > 1);
+  if (rounds.length === 0) return 'an update ends';
+  const least = Math.min(...rounds), most = Math.max(...rounds);
+  const round = `a round of ${least === most ? most : `${least} to ${most}`} updates`;
+  return rounds.length < groups.length ? `an update ends, or ${round}` : `${round} ends`;
+}
+
 function showLegend(legend, groups) {
   const present = new Set(groups.flatMap((g) => g.rows.flatMap((row) => row.lanes.flatMap(({lane}) => lane.classes))));
   for (const cls of kClassNames.filter((name) => present.has(name) && name !== 'mark')) {
@@ -97,7 +106,7 @@ function showLegend(legend, groups) {
     swatch.style.background = fillOf(cls);
     legend.append(el('span', {class: 'key'}, swatch, kClasses[cls][2]));
   }
-  legend.append(el('span', {class: 'key'}, 'line: an update ends; dashed: a round'));
+  legend.append(el('span', {class: 'key'}, `line: ${markInWords(groups)}; dashed: a round`));
   const leftOut = groups.reduce((sum, group) => sum + group.leftOut, 0);
   if (leftOut > 0) legend.append(el('span', {class: 'key'}, `${format.count(leftOut)} ops are left out; choose fewer ranks or updates`));
 }

@@ -14,6 +14,7 @@
 #include "models/price/price.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/result/phases.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
@@ -216,8 +217,27 @@ TEST(LocalSchedules, FirstUpdatesMayBeSynchronous) {
       both.bytes_sent_per_rank_per_update.value,
       share * first.bytes_sent_per_rank_per_update.value + (1 - share) * later.bytes_sent_per_rank_per_update.value,
       1e-3);
+  // What is a rate follows the tokens; what is a share of time is weighed by time.
+  for (double Metrics::*rate : {&Metrics::mfu, &Metrics::hfu})
+    EXPECT_NEAR(both.*rate / both.tokens_per_second / (later.*rate / later.tokens_per_second), 1, 1e-9);
+  EXPECT_NEAR(both.gpu_idle_fraction * both.update_time.value,
+              share * first.gpu_idle_fraction * first.update_time.value +
+                  (1 - share) * later.gpu_idle_fraction * later.update_time.value,
+              1e-9);
   spec.synchronous_updates = 1'000'000;  // more than there are
   EXPECT_NEAR(run_schedule(scenario, spec, kReference).update_time / first.update_time, 1, 1e-9);
+}
+
+TEST(LocalSchedules, ShorterSequencesMakeMoreUpdatesOfATraining) {
+  // Of 256 sequences 255 have 128 tokens and one 4 x that, its cut: a mean of 129.5, so that 1e9 tokens are 512 / 129.5
+  // times as many updates as of whole sequences.
+  Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec spec = local("local_sgd", 8);
+  spec.synchronous_updates = 1000;
+  const double whole = phases_of(scenario, spec)->share;
+  scenario.training.unsteady.lengths.histogram = {{128, 255}, {600, 1}};
+  scenario.training.unsteady.lengths.padding = Padding::kLongest;
+  EXPECT_NEAR(phases_of(scenario, spec)->share / whole, 129.5 / 512, 1e-9);
 }
 
 TEST(LocalSchedules, AReplicaMayMakeItsOwnNumberOfUpdates) {
