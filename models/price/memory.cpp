@@ -298,13 +298,6 @@ namespace {
 
 constexpr double kHalf = 2, kStates = 12;  // bytes of a 16-bit element, and of fp32 master, m and v
 
-/// ZeRO's by what is sharded, without the states, which are on the host.
-MemoryFormula without_states(Sharding sharding) {
-  const int halves =
-      static_cast<int>(sharding > Sharding::kOptimizer) + static_cast<int>(sharding > Sharding::kGradients);
-  return {.whole = (2 - halves) * kHalf, .sharded = halves * kHalf};
-}
-
 /// A further buffer of gradients for those that leave in buckets; what a local estimate goes on from.
 double acco_buffers(const ScheduleSpec& spec) {
   const bool buckets = spec.overlap == Overlap::kBackward, local = spec.estimate == EstimateOf::kLocal;
@@ -315,7 +308,11 @@ double acco_buffers(const ScheduleSpec& spec) {
 MemoryFormula formula_of(const ScheduleSpec& spec, int world) {
   const ScheduleTraits& traits = traits_of(spec);
   MemoryFormula formula = traits.formula;
-  if (spec.offload_optimizer) return without_states(sharding_of(spec));
+  if (spec.offload_optimizer) {
+    // DPU has no buffer then, which would wait to be swapped, and shards its gradients.
+    if (traits.delayed) return {.whole = kHalf, .sharded = kHalf};
+    return {.whole = formula.whole, .sharded = formula.sharded - kStates};
+  }
   if (spec.zero_stage == 3) return {.whole = 0, .sharded = formula.whole + formula.sharded};
   if (spec.zero_stage == 2) return {.whole = formula.whole - kHalf, .sharded = formula.sharded + kHalf};
   if (traits.lookahead == Lookahead::kHalfBatch) formula.whole += acco_buffers(spec);

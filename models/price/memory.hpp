@@ -110,20 +110,26 @@ struct MemoryInput {
 /// - parameters: whole, or in zero3 the shard (as wide as the optimizer states, so that it is the master copy) and the
 ///   gathered units (the one that computes and those prefetched; where they are not freed, those that have computed or
 ///   will, in the last micro-batch or one before it, whichever holds more);
-/// - gradients: whole for flat buffers (zero1, dpu, wp, acco); otherwise as they appear, unless an earlier micro-batch
-///   left all of them there (ddp; also zero2 and zero3 when synchronized once). In zero2 those of the layer, two
-///   buckets and the shard; in zero3 those of the unit, two buffers that are being reduced and the shard, and the
-///   partial shard where only the last of several micro-batches all-reduces it between nodes;
+/// - gradients: whole where they are flat buffers (in what is delayed, and where the optimizer alone is sharded), but
+///   for acco with zero_stage 2 or 3, which is as zero2 or zero3; otherwise as they appear, unless an earlier
+///   micro-batch left all of them there (ddp and replicas with it inside; also zero2 and zero3 when synchronized once).
+///   In zero2 those of the layer, two buckets and the shard, without buckets those that have appeared and the shard; in
+///   zero3 those of the unit, two buffers that are being reduced and the shard, and the partial shard where only the
+///   last of several micro-batches all-reduces it between nodes;
 /// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy: whole or a shard;
-/// - dpu, wp and acco: the flat communication buffer and an fp32 gradient of the shard; wp and acco: clones of the
-///   states; diloco and local_sgd: a communication buffer; diloco: outer parameters and momentum, both of the shard
-///   where replicas are sharded inside, which then have zero3's states; ddp and zero1 in buckets: the buckets, which
-///   PyTorch keeps beside the gradients unless gradient_as_bucket_view is set;
-/// - no states where offload_optimizer has them on the host, and in zero3 a shard as wide as the parameters; dpu is
-/// then
-///   as zero2;
+/// - buckets beside the gradients, which PyTorch keeps unless gradient_as_bucket_view is set (ddp, zero1);
+/// - what a delayed schedule has on its way. Of a sharded optimizer: the flat communication buffer, a second one where
+///   gradients leave in buckets, an fp32 gradient of the shard, and clones of the states for those that look ahead (wp,
+///   acco) or, for a local estimate, the parameters of the update before; of acco with zero_stage 3 the estimate of the
+///   shard and the clones alone. Of a whole optimizer: gradients of each update under way (pipesgd, sapipe), and
+///   predicted parameters (sapipe);
+/// - what replicas meet with: the outer optimizer's fp32 states, and buffers in the type that is sent, so many as the
+///   schedule's row says; all of the shard where replicas are sharded inside, which then have zero3's states. Of
+///   fragments the buffers hold those that are on their way; in four bits there is what every replica sent, too. The
+///   codes released with slowmo and co2 shard the states over their owners;
+/// - no states where offload_optimizer has them on the host, and in zero3 a shard as wide as the parameters; dpu then
+///   is as zero2. Nothing to meet with where offload_outer has it on the host;
 /// - of the other passes in flight in a pipeline the activations, each of a mean chunk (without the head, whose
-/// backward
 ///   follows at once);
 /// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
 /// - `reserved`, of the device, and `allocator slack`: kAllocatorSlack of what comes and goes, and in zero3 the part of

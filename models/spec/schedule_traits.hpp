@@ -25,10 +25,11 @@ enum class Lookahead : std::uint8_t { kNone, kPrediction, kHalfBatch };
 
 /// How the updates differ from those of synchronous training on the same samples, which no time shows.
 enum class Statistics : std::uint8_t {
-  kSynchronous,     ///< they do not, or the schedule itself corrects for it, as ACCO does
-  kStaleGradients,  ///< gradients are one update late when they are applied, or more; SAPipe's in part, or its `delay`
-  kReplicasDrift,   ///< replicas differ between two meetings
-  kLocalEstimate,   ///< half of a batch is computed at parameters that differ by rank
+  kSynchronous,  ///< they do not, or the schedule itself corrects for it, as ACCO does
+  /// Gradients are `delay` updates late when they are applied: all, or in SAPipe those that do not arrive in time.
+  kStaleGradients,
+  kReplicasDrift,  ///< replicas differ between two meetings
+  kLocalEstimate,  ///< half of a batch is computed at parameters that differ by rank
 };
 template <>
 inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradients", "replicas_drift",

@@ -12,17 +12,19 @@
 namespace accosim {
 namespace {
 
-/// The measured algorithm that a schedule trains as.
+/// The measured algorithm that a schedule trains as; empty: accocal has none.
 std::string algorithm_of(const ScheduleSpec& spec) {
   const ScheduleTraits& traits = traits_of(spec);
-  std::string name = traits.trains_as;
   const ScheduleTraits* const inner = inner_schedule(spec);
   const bool as_released = spec.form == MethodForm::kCode && traits.meets_beside;  // it hides less, and is less late
-  if (name.empty() || as_released || (inner != nullptr && inner->delayed)) return "";
+  const bool e3m0 = spec.outer_dtype == OuterDtype::kE3m0, fragments = traits.takes("fragment_layers");
+  if (as_released || (inner != nullptr && inner->delayed) || (e3m0 && !fragments)) return "";
+  std::string name = traits.trains_as;
+  if (name.empty()) return name;
   if (!spec.rollback_estimate && *traits.trains_as_keeping != '\0') name = traits.trains_as_keeping;
   if (spec.estimate == EstimateOf::kLocal) name += "-local";
   if (traits.delayed && spec.delay > 1) name += fmt::format("-{}", spec.delay);
-  if (spec.outer_dtype == OuterDtype::kE3m0) name += "-e3m0";
+  if (e3m0) name += "-e3m0";
   return name;
 }
 
@@ -35,12 +37,12 @@ void add_other_options(const ScheduleSpec& spec, const Curve& measured, int laye
     all.push_back(
         fmt::format("an outer step every {} updates, here every {}", *measured.outer_every, spec.outer_every));
   if (traits.takes("delay") && measured.delay && spec.delay != *measured.delay)
-    all.push_back(fmt::format("a delay of {} updates, here {}", *measured.delay, spec.delay));
+    all.push_back(fmt::format("a delay of {}, here {}", *measured.delay, spec.delay));
   if (traits.takes("mixing") && measured.mixing && spec.mixing != *measured.mixing)
     all.push_back(fmt::format("mixing of {:.3g}, here {:.3g}", *measured.mixing, spec.mixing));
   if (traits.takes("fragment_layers") && measured.fragments && fragments_of(spec, layers) != *measured.fragments)
     all.push_back(fmt::format("{} fragments, here {}", *measured.fragments, fragments_of(spec, layers)));
-  if (spec.outer_dtype == OuterDtype::kInt8) all.push_back("exchanges in whole precision, here in int8");
+  if (spec.outer_dtype == OuterDtype::kInt8) all.push_back("exchanges in fp32, here in int8");
 }
 
 /// What the measurements of one size say of the user's runs.

@@ -60,6 +60,11 @@ TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
     spec.offload_optimizer = true;
     EXPECT_DOUBLE_EQ(bytes(spec), expected) << name;
   }
+  spec = spec_named("zero2");  // PyTorch's has whole parameters too, gathered ones that stay
+  spec.runs_as = "zero3";
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + (2 + 12) / 4.0);
+  spec.offload_optimizer = true;
+  EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 / 4.0);
   spec = spec_named("acco");
   spec.overlap = Overlap::kBackward;  // a second buffer of gradients
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 + 12 / 4.0);

@@ -99,6 +99,88 @@ TEST(TimeToLoss, WhatAccocalCannotTrainAsIsNotAskedToBeMeasured) {
   EXPECT_EQ(results[0].warnings[0].advice.find("accocal converge"), std::string::npos);
 }
 
+const char* const kLocalFile = R"({"schema": "accosim.convergence/1", "model": {"name": "gpt", "parameters": 1000},
+  "range": {"updates": 10, "samples": 80, "batch_samples_low": 4, "batch_samples_high": 16}, "algorithms": [
+    {"name": "zero1", "samples_ratio": 1, "low": 1, "high": 1},
+    {"name": "diloco", "samples_ratio": 1, "low": 1, "high": 1, "options": {"inner_updates": 10}},
+    {"name": "eager_diloco", "samples_ratio": 1, "low": 1, "high": 1, "options": {"inner_updates": 10}},
+    {"name": "co2", "samples_ratio": 1, "low": 1, "high": 1, "options": {"inner_updates": 10}},
+    {"name": "slowmo", "samples_ratio": 1, "low": 1, "high": 1, "options": {"inner_updates": 10, "outer_every": 40}},
+    {"name": "streaming_diloco", "samples_ratio": 1, "low": 1, "high": 1,
+     "options": {"inner_updates": 10, "delay": 1, "mixing": 0.5, "fragments": 2}},
+    {"name": "streaming_diloco-e3m0", "samples_ratio": 2, "low": 1, "high": 3,
+     "options": {"inner_updates": 10, "delay": 1, "mixing": 0.5, "fragments": 2}}]})";
+
+/// As in kLocalFile, of a model of four blocks.
+ScheduleSpec as_measured(const std::string& name) {
+  ScheduleSpec spec = sample_schedule(name);
+  spec.inner_updates = 10;
+  if (name == "slowmo") spec.outer_every = 40;
+  if (name == "streaming_diloco") {
+    spec.delay = 1;
+    spec.mixing = 0.5;
+    spec.fragment_layers = 2;
+  }
+  return spec;
+}
+
+RunResult on_local_file(const ScheduleSpec& spec) {
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.schedules.push_back(spec);
+  std::vector<RunResult> results = {result_of(spec.label, 1, 100)};
+  add_time_to_loss(results, result_of("zero1", 1, 100), scenario, read_convergence(kLocalFile, "c.json"), 0);
+  return results[0];
+}
+
+TEST(TimeToLoss, WhatIsChosenOtherwiseThanItWasMeasuredIsSaid) {
+  const auto said = [](const ScheduleSpec& spec) {
+    const RunResult result = on_local_file(spec);
+    EXPECT_TRUE(result.to_loss) << spec.name;
+    for (const Warning& warning : result.warnings)
+      if (warning.code == "convergence_extrapolates") return warning.message;
+    return std::string();
+  };
+  struct Other {
+    const char* name;
+    void (*choose)(ScheduleSpec& spec);
+    const char* words;
+  };
+  for (const Other& other :
+       {Other{"slowmo", [](ScheduleSpec& spec) { spec.outer_every = 20; },
+              "an outer step every 40 updates, here every 20"},
+        {"streaming_diloco", [](ScheduleSpec& spec) { spec.delay = 5; }, "a delay of 1, here 5"},
+        {"streaming_diloco", [](ScheduleSpec& spec) { spec.mixing = 0; }, "mixing of 0.5, here 0"},
+        {"streaming_diloco", [](ScheduleSpec& spec) { spec.fragment_layers = 1; }, "2 fragments, here 4"},
+        {"diloco", [](ScheduleSpec& spec) { spec.inner_updates = 20; }, "10 inner updates, here 20"},
+        {"diloco", [](ScheduleSpec& spec) { spec.outer_dtype = OuterDtype::kInt8; },
+         "exchanges in fp32, here in int8"}}) {
+    ScheduleSpec spec = as_measured(other.name);
+    EXPECT_EQ(said(spec).find(other.words), std::string::npos) << other.name << ": " << said(spec);
+    other.choose(spec);
+    EXPECT_NE(said(spec).find(other.words), std::string::npos) << other.name << ": " << said(spec);
+  }
+}
+
+TEST(TimeToLoss, AnotherAlgorithmHasNoMeasuredLosses) {
+  // Of these the first hides less and is less late, the second's replicas are late inside, and accocal rounds the
+  // changes of fragments alone to four bits.
+  ScheduleSpec code = as_measured("co2"), late = as_measured("diloco"), bits = as_measured("diloco"),
+               eager = as_measured("eager_diloco");
+  code.form = MethodForm::kCode;
+  late.inner = "acco";
+  bits.outer_dtype = eager.outer_dtype = OuterDtype::kE3m0;
+  for (const ScheduleSpec& spec : {code, late, bits, eager}) {
+    const RunResult result = on_local_file(spec);
+    EXPECT_FALSE(result.to_loss) << spec.name;
+    ASSERT_EQ(result.warnings.size(), 1U) << spec.name;
+    EXPECT_EQ(result.warnings[0].code, "convergence_unknown");
+    EXPECT_EQ(result.warnings[0].advice.find("accocal converge"), std::string::npos) << spec.name;
+  }
+  ScheduleSpec fragments = as_measured("streaming_diloco");
+  fragments.outer_dtype = OuterDtype::kE3m0;
+  EXPECT_DOUBLE_EQ(on_local_file(fragments).to_loss.value().speedup, 0.5);
+}
+
 TEST(TimeToLoss, AFileThatIsNoneIsRefused) {
   EXPECT_THROW(read_convergence("{}", "c.json"), ScenarioError);
   EXPECT_THROW(read_convergence(R"({"schema": "accosim.convergence/1"})", "c.json"), ScenarioError);

@@ -298,6 +298,32 @@ TEST(Pauses, TheirCostIsSpreadOverTheUpdatesBetweenThem) {
   EXPECT_NEAR(with(seconds).tokens_per_second, without.tokens_per_second * 18 / 20, 1e-6 * without.tokens_per_second);
 }
 
+TEST(Pauses, SlackIsTakenUpOnce) {
+  // Pipe-SGD with a delay of 3, whose reductions take longer than its computation b, so that a rank is idle for i of an
+  // update b + i. Reductions that wait in line hide a pause of 3 i whole. Two such pauses every 4 updates are 3/2 i an
+  // update, and a rank that computes and pauses is idle no more: b + 3/2 i, of which it computes for b.
+  Scenario scenario = sample_scenario(2, 4, 40);
+  ScheduleSpec pipe = sample_schedule("pipesgd");
+  pipe.delay = 3;
+  const Measured alone = play_steady(scenario, pipe, 4, kReference).measured;
+  const double update = alone.update_time.value, idle = alone.ranks[0].idle_fraction * update, busy = update - idle;
+  ASSERT_GT(idle / update, 0.2);
+  ASSERT_LT(idle / update, 0.6);
+  Pause pause;
+  pause.every_updates = 4;
+  pause.duration = Seconds{3 * idle};
+  scenario.training.unsteady.pauses = {pause};
+  const SteadyPlay one = play_steady(scenario, pipe, 4, kReference);
+  EXPECT_NEAR(one.pauses[0].time.value, 0, 1e-9 * update);
+  EXPECT_NEAR(one.measured.update_time.value, update, 1e-9 * update);
+  scenario.training.unsteady.pauses = {pause, pause};
+  const SteadyPlay two = play_steady(scenario, pipe, 4, kReference);
+  EXPECT_NEAR(two.measured.update_time.value, busy + 1.5 * idle, 1e-9 * update);
+  EXPECT_NEAR((1 - two.measured.ranks[0].idle_fraction) * two.measured.update_time.value, busy, 1e-9 * update);
+  // What is lost is told of the pauses that lose it: half of i an update, once in 4.
+  EXPECT_NEAR((two.pauses[0].time + two.pauses[1].time).value, 4 * 0.5 * idle, 1e-9 * update);
+}
+
 TEST(Pauses, LastAsLongAsOnTheSlowestOfTheirOwnRanks) {
   Scenario scenario = sample_scenario(1, 2);
   scenario.cluster.nodes[0].devices[1].slowdown = 3;

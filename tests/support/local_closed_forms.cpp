@@ -128,19 +128,19 @@ Seconds sent_before_step(const ScheduleInput& input, Seconds meeting) {
   return 1.0 / H * std::max(H * local_update_time(input) + meeting, exchange_time(input));
 }
 
-/// What is sent after the step travels beside the next H updates: (max(H U, T) + step + copy) / H. In Overlap-Local-SGD
-/// the step also reads the replica's own parameters. On the host the copy, too, is beside them.
-Seconds beside_closed_form(const ScheduleInput& input) {
+/// The anchor, an outer state, is sent after the step and travels beside the next H updates: (max(H U, T) + step +
+/// copy) / H. The step also reads the replica's own parameters.
+Seconds overlap_local_sgd_closed_form(const ScheduleInput& input) {
   const int H = input.spec.inner_updates;
   const Touched of = touched(input);
-  const Seconds round = H * local_update_time(input), T = exchange_time(input), step = of.step(of.sent, true);
-  return 1.0 / H * (of.on_host ? std::max(round, of.copy() + T) + step : std::max(round, T) + step + of.copy());
+  return 1.0 / H *
+         (std::max(H * local_update_time(input), exchange_time(input)) + of.step(of.sent, true) +
+          of.pass(of.state, of.sent));
 }
 
 /// As released, n rounds of H updates: the average of a round is sent after it and taken after the next; the last round
 /// only waits for it, and then comes the owners' step. n H U + owners, and for n > 1 in place of n - 1 rounds H U +
-/// copy
-/// + (n - 2) (max(H U, T) + take + copy) + max(H U, T).
+/// copy + (n - 2) (max(H U, T) + take + copy) + max(H U, T).
 Seconds co2_closed_form(const ScheduleInput& input) {
   const int H = input.spec.inner_updates, n = input.spec.outer_every / H;
   const Touched of = touched(input);
@@ -277,12 +277,11 @@ Seconds exchange_time(const ScheduleInput& input) {
 }
 
 Seconds local_closed_form(const ScheduleInput& input) {
-  const auto overlap_local_sgd = [](const ScheduleInput& each) { return beside_closed_form(each); };
   static const std::map<std::string, Seconds (*)(const ScheduleInput&)> kForms{
       {"diloco", diloco_closed_form},
       {"local_sgd", local_sgd_closed_form},
       {"slowmo", slowmo_closed_form},
-      {"overlap_local_sgd", overlap_local_sgd},
+      {"overlap_local_sgd", overlap_local_sgd_closed_form},
       {"co2", co2_closed_form},
       {"eager_diloco", eager_diloco_closed_form},
       {"streaming_diloco", streaming_diloco_closed_form}};

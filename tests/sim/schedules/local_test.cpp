@@ -8,12 +8,15 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "models/price/layer_time.hpp"
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/phases.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -147,6 +150,25 @@ TEST(LocalSchedules, WhatTravelsBesideUpdatesOnlyCostsItsPasses) {
     scenario.cluster.nodes[0].nics.bandwidth = BytesPerSecond{25e9};
     EXPECT_NEAR(update_time(scenario, spec, kReference) / slow, 1, 1e-9) << name;
     EXPECT_LT(update_time(scenario, spec, kReference), update_time(scenario, local("diloco", 40), kReference)) << name;
+  }
+}
+
+TEST(LocalSchedules, AnAnchorIsReadAsTheOuterStateThatItIs) {
+  // Overlap-Local-SGD's anchor is fp32, 4 bytes an element, beside parameters of 2; CO2 sends the parameters
+  // themselves.
+  const Scenario scenario = sample_scenario(2, 4);
+  const double P = parameters_of(scenario);
+  for (const auto& [name, op, read] :
+       {std::tuple("overlap_local_sgd", "anchors to buffer", 4.0), std::tuple("co2", "parameters to buffer", 2.0)}) {
+    const SteadyPlay play = play_steady(scenario, local(name, 2), 4, kReference);
+    const Seconds expected = memory_time(Bytes{read * P}, Bytes{2 * P}, play.costs->kinds[0].device);
+    int seen = 0;
+    for (const Span& span : play.spans) {
+      if (play.folded.graph.labels[span.label].name != op) continue;
+      ++seen;
+      EXPECT_NEAR((span.end - span.begin) / expected, 1, 1e-9) << name;
+    }
+    EXPECT_GT(seen, 0) << name;
   }
 }
 
