@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/base/text.hpp"
 #include "models/read/read_parallel.hpp"
 
 namespace accosim {
@@ -136,6 +137,20 @@ int looks_apart(const Parallel& parallel) {
 bool is_closed_flight(const ScheduleReading& of) {
   const int least = least_open_flight(of.training.parallel);
   return of.training.parallel.pipeline > 1 && (least == 0 || least_flight(of) < least);
+}
+
+void check_own_steps_of_rounds(const ScheduleReading& of) {
+  if (!of.cluster || of.spec.balance != Balance::kNone) return;
+  for (const NodeGroup& group : of.cluster->nodes)
+    for (const int steps : group.accumulation_steps) {
+      const int apart = of.traits.rounds * looks_apart(of.training.parallel);
+      if (steps % apart == 0) continue;
+      of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
+                                         "gradient_accumulation_steps; write {} there",
+                                         of.spec.name, in_quotes(group.name), steps,
+                                         apart == 2 ? "an even number" : fmt::format("a multiple of {}", apart)));
+      return;
+    }
 }
 
 std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key) {

@@ -1,5 +1,5 @@
-// What a schedule's keys cannot say where a model replica has several stages: a stage reduces its gradients once, and a
-// flight of micro-batches cannot always be made longer.
+// What a schedule's keys cannot say where its micro-batches are taken in flights through a pipeline: a stage reduces
+// its gradients once, and a flight cannot always be made longer.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,8 @@ struct ScheduleReading {
 int looks_apart(const Parallel& parallel);
 /// Whether a flight through the pipeline ends with the micro-batches that were known when it began.
 bool is_closed_flight(const ScheduleReading& of);
+/// Reports node groups whose own micro-batches are no whole rounds: a round does half of them.
+void check_own_steps_of_rounds(const ScheduleReading& of);
 /// What is wrong with a key that has been read, and what to write instead; empty: nothing, or there is no pipeline.
 std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key);
 

@@ -308,21 +308,6 @@ std::string wrong_meeting(Of of) {
   return "";
 }
 
-/// A round does half of what a node group has for itself.
-void check_own_steps_of_rounds(Of of) {
-  if (!of.cluster || of.spec.balance != Balance::kNone) return;
-  for (const NodeGroup& group : of.cluster->nodes)
-    for (const int steps : group.accumulation_steps) {
-      const int apart = of.traits.rounds * looks_apart(of.training.parallel);
-      if (steps % apart == 0) continue;
-      of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
-                                         "gradient_accumulation_steps; write {} there",
-                                         of.spec.name, in_quotes(group.name), steps,
-                                         apart == 2 ? "an even number" : fmt::format("a multiple of {}", apart)));
-      return;
-    }
-}
-
 void read_micro_batches_per_round(Of of, const char* key) {
   const int steps = of.training.gradient_accumulation_steps, rounds = of.traits.rounds;
   const bool written = of.reader.has(key);

@@ -156,8 +156,8 @@ TEST_F(ReadParallel, AKeyMayBeSetWhereTheObjectIsAbsent) {
   EXPECT_EQ(set.training.parallel.tensor, 2);
   EXPECT_EQ(set.training.parallel.pipeline, 4);
   EXPECT_EQ(errors_of(path_, {"/training/parallel/tensor_parallel_size=null"}),
-            Lines{"--set /training/parallel: no such key; one of: sequence_length, micro_batch_size, "
-                  "gradient_accumulation_steps, train_tokens"});
+            Lines{"--set /training/parallel: no such key; one of: \"sequence_length\", \"micro_batch_size\", "
+                  "\"gradient_accumulation_steps\", \"train_tokens\""});
   EXPECT_EQ(errors_of(path_, {"/training/paralel/tensor_parallel_size=2"}).size(), 1U);
 }
 
