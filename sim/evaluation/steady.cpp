@@ -153,6 +153,21 @@ void add_cost(SteadyPlay& play, const PauseCost& cost) {
   }
 }
 
+/// What slack takes of one pause it cannot take of the next: no rank does more than compute and pause. What that lacks
+/// is a cost of the pauses, of each by its length.
+void share_slack(SteadyPlay& play) {
+  const Seconds update = play.measured.update_time;
+  Seconds busy, paused, costs;
+  for (const RankMeasure& rank : play.measured.ranks) busy = std::max(busy, (1 - rank.idle_fraction) * update);
+  for (const PauseCost& cost : play.pauses) {
+    paused += 1 / cost.every_updates * cost.lasts;
+    costs += 1 / cost.every_updates * cost.time;
+  }
+  const Seconds lacks = busy + paused - (update + costs);
+  if (lacks <= Seconds{0}) return;
+  for (PauseCost& cost : play.pauses) cost.time += cost.lasts / paused * lacks;
+}
+
 void add_pauses(SteadyPlay& play, const ScheduleSpec& spec, const std::vector<Pause>& pauses, NetworkKind network) {
   const Seconds update = play.measured.update_time;
   double micro_batches = 0;
@@ -165,14 +180,8 @@ void add_pauses(SteadyPlay& play, const ScheduleSpec& spec, const std::vector<Pa
     cost.crowded = between < 1 || cost.lasts > cost.every_updates * update + cost.time;
     play.pauses.push_back(cost);
   }
-  // What slack takes of one pause it cannot take of the next: no rank does more than compute and pause.
-  Seconds busy, paused;
-  for (const RankMeasure& rank : play.measured.ranks) busy = std::max(busy, (1 - rank.idle_fraction) * update);
-  for (const PauseCost& cost : play.pauses) {
-    add_cost(play, cost);
-    paused += 1 / cost.every_updates * cost.lasts;
-  }
-  if (slack_of(spec) > 1) play.measured.update_time = std::max(play.measured.update_time, busy + paused);
+  if (slack_of(spec) > 1) share_slack(play);
+  for (const PauseCost& cost : play.pauses) add_cost(play, cost);
 }
 
 /// Never made; but ranks that differ by a pause are then folded apart, in the steady play too.

@@ -302,7 +302,7 @@ TEST(Pauses, SlackIsTakenUpOnce) {
   // Pipe-SGD with a delay of 3, whose reductions take longer than its computation b, so that a rank is idle for i of an
   // update b + i. Reductions that wait in line hide a pause of 3 i whole. Two such pauses every 4 updates are 3/2 i an
   // update, and a rank that computes and pauses is idle no more: b + 3/2 i, of which it computes for b.
-  Scenario scenario = sample_scenario(2, 4, 40);
+  Scenario scenario = sample_scenario(2, 4, 20);
   ScheduleSpec pipe = sample_schedule("pipesgd");
   pipe.delay = 3;
   const Measured alone = play_steady(scenario, pipe, 4, kReference).measured;

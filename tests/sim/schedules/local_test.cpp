@@ -241,7 +241,8 @@ TEST(LocalSchedules, FirstUpdatesMayBeSynchronous) {
       1e-3);
   // What is a rate follows the tokens; what is a share of time is weighed by time.
   for (double Metrics::*rate : {&Metrics::mfu, &Metrics::hfu})
-    EXPECT_NEAR(both.*rate / both.tokens_per_second / (later.*rate / later.tokens_per_second), 1, 1e-9);
+    for (const RunResult* phase : {&first, &later})
+      EXPECT_NEAR(both.*rate / both.tokens_per_second / (phase->*rate / phase->tokens_per_second), 1, 1e-9);
   EXPECT_NEAR(both.gpu_idle_fraction * both.update_time.value,
               share * first.gpu_idle_fraction * first.update_time.value +
                   (1 - share) * later.gpu_idle_fraction * later.update_time.value,
