@@ -57,8 +57,7 @@ constexpr OtherName kOtherNames[] = {
     {"postlocalsgd", R"(post-local SGD is "local_sgd" with "synchronous_updates"; )"},
 };
 
-constexpr double kState = 12;  // fp32 master, m and v
-constexpr double kHalf = 2;    // parameters, gradients or a buffer, in 16 bits
+constexpr double kState = kStateBytes, kHalf = kHalfBytes;
 
 /// Every update is of the gradients at the parameters that it changes.
 std::vector<ScheduleTraits> synchronous_schedules() {
@@ -172,7 +171,7 @@ std::vector<ScheduleTraits> other_schedules() {
        .title = "SAPipe",
        .delayed = true,
        .lookahead = Lookahead::kPrediction,
-       .statistics = Statistics::kStaleGradients,
+       .statistics = Statistics::kPartlyStale,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .usual_overlap = Overlap::kBackward,
        .keys = {"buckets", "bucket_cap_mb", "first_bucket_mb"}},
@@ -190,7 +189,7 @@ std::vector<ScheduleTraits> local_schedules() {
        .usual_inner_updates = 100,
        .outer_states = 2,
        .exchange_buffers = 1,
-       .sends_changes = true,
+       .sends = Sends::kChanges,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "offload_outer", "outer_dtype"},
        .accocal = AccocalRuns::kOnCpu,
@@ -221,6 +220,7 @@ std::vector<ScheduleTraits> local_schedules() {
        .usual_inner_updates = 2,
        .outer_states = 2,
        .exchange_buffers = 1,
+       .sends = Sends::kOuterState,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
@@ -250,7 +250,7 @@ std::vector<ScheduleTraits> late_local_schedules() {
        .usual_inner_updates = 100,
        .outer_states = 2,
        .exchange_buffers = 3,
-       .sends_changes = true,
+       .sends = Sends::kChanges,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 4 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "offload_outer", "outer_dtype"},
@@ -262,7 +262,8 @@ std::vector<ScheduleTraits> late_local_schedules() {
        .usual_inner_updates = 100,
        .outer_states = 2,
        .exchange_buffers = 1,
-       .sends_changes = true,
+       .sends = Sends::kChanges,
+       .in_fragments = true,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "fragment_layers", "delay", "mixing", "by_layer", "replica", "inner", "offload_outer",
