@@ -67,6 +67,11 @@ class Words {
     return added ? fmt::format("the best synchronous schedule ({})", best->name()) : result.label;
   }
 
+  bool is_best_synchronous(const RunResult& result) const {
+    const AddedSchedule& best = *scenario_.best_synchronous;
+    return result.label == scenario_.schedules[best.index].label || (best.repeats() && result.label == best.form);
+  }
+
   /// Whether it is another of the schedules once more.
   bool repeats(const RunResult& result) const {
     return named(result) != result.label && scenario_.best_synchronous->repeats();
@@ -89,7 +94,7 @@ class Words {
     else
       text = beginning(best);
     text += (best.fit.verdict == FitVerdict::kDoesNotFit ? " would take " : " takes ") + time_in_words(best) +
-            over_baseline(best);
+            over_baseline(best) + over_best_synchronous(best);
     Caveats own = standing_.caveats[*standing_.best()];
     if (best.fit.verdict != FitVerdict::kFits) own.fit_probability = 1;  // fit() says more
     const std::string caveats = in_words(own);
@@ -118,6 +123,20 @@ class Words {
                        with(best.speedup_same_batch_interval), measure(best), digits(*best.speedup), grown);
   }
 
+  /// " and 1.20 times as fast as the best synchronous schedule (zero3, hybrid)": what is left of the gain of one that
+  /// is not synchronous, where no other sentence says it.
+  std::string over_best_synchronous(const RunResult& best) const {
+    const std::optional<AddedSchedule>& synchronous = scenario_.best_synchronous;
+    const ScheduleSpec* const spec = schedule_labelled(scenario_, best.label);
+    if (!synchronous || spec == nullptr || is_synchronous(*spec) || is_decided_by_loss(best) ||
+        !best.over_best_synchronous || !best.speedup_same_batch || best.label == scenario_.baseline)
+      return "";
+    if (std::abs(*best.over_best_synchronous / *best.speedup_same_batch - 1) < kSame) return "";
+    if (const auto near = nearest(); near && is_best_synchronous(results_[*near])) return "";
+    return " and " + times_as_fast(*best.over_best_synchronous,
+                                   fmt::format("as the best synchronous schedule ({})", synchronous->name()));
+  }
+
   /// How the baseline is played for what is ranked by.
   std::string measure(const RunResult& best) const {
     const ScheduleSpec* const spec = schedule_labelled(scenario_, scenario_.baseline);
@@ -137,8 +156,8 @@ class Words {
   }
 
   /// Of those without a caveat the first behind the winner where the interval of the ratio of the two holds 1.
-  std::string near() const {
-    if (!standing_.winner || is_decided_by_loss(results_[*standing_.winner])) return "";
+  std::optional<std::size_t> nearest() const {
+    if (!standing_.winner || is_decided_by_loss(results_[*standing_.winner])) return std::nullopt;
     const std::size_t winner = *standing_.winner;
     std::optional<std::size_t> near;
     for (std::size_t i = 0; i < results_.size(); ++i) {
@@ -148,6 +167,11 @@ class Words {
           (!near || standing_.times[i] > standing_.times[*near]))
         near = i;
     }
+    return near;
+  }
+
+  std::string near() const {
+    const std::optional<std::size_t> near = nearest();
     if (!near) return "";
     const std::string label = beginning(results_[*near]);
     if (label == scenario_.baseline) return " That is too near to tell the two apart.";

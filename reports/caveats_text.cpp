@@ -16,6 +16,7 @@ std::string listed(const Caveats& caveats, bool worst) {
   std::vector<std::string> texts;
   switch (caveats.statistics) {
     case Statistics::kSynchronous: break;
+    case Statistics::kPartlyStale: texts.emplace_back("with some gradients one update late"); break;
     case Statistics::kStaleGradients:
       texts.push_back(caveats.updates_late == 1 ? std::string("with gradients one update late")
                                                 : fmt::format("with gradients {}{} updates late", worst ? "up to " : "",

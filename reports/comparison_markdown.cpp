@@ -19,6 +19,7 @@ namespace {
 std::string updates_are(const RunResult& result) {
   switch (result.statistics) {
     case Statistics::kSynchronous: return "synchronous, or corrected";
+    case Statistics::kPartlyStale: return "of gradients late in part";
     case Statistics::kStaleGradients: return "of late gradients";
     case Statistics::kReplicasDrift: return "of replicas that drift";
     case Statistics::kLocalEstimate: return "half at local estimates";

@@ -233,7 +233,7 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
 
 /// Of its elements, those that are on their way at once: of fragments so many as are sent before one is applied.
 double exchanged_at_once(const ScheduleSpec& spec, const std::vector<double>& layers) {
-  if (!traits_of(spec).takes("fragment_layers")) return 1;
+  if (!traits_of(spec).in_fragments) return 1;
   const int count = static_cast<int>(layers.size());
   std::vector<double> fragments(static_cast<std::size_t>(fragments_of(spec, count)));
   double sum = 0;
@@ -296,12 +296,10 @@ Bytes memory_formula(const std::string& method, double parameters, int ranks) {
 
 namespace {
 
-constexpr double kHalf = 2, kStates = 12;  // bytes of a 16-bit element, and of fp32 master, m and v
-
 /// A further buffer of gradients for those that leave in buckets; what a local estimate goes on from.
 double acco_buffers(const ScheduleSpec& spec) {
   const bool buckets = spec.overlap == Overlap::kBackward, local = spec.estimate == EstimateOf::kLocal;
-  return (buckets ? kHalf : 0) + (local ? kHalf : 0);
+  return (buckets ? kHalfBytes : 0) + (local ? kHalfBytes : 0);
 }
 
 /// Where a key changes the row.
@@ -310,17 +308,18 @@ MemoryFormula formula_of(const ScheduleSpec& spec, int world) {
   MemoryFormula formula = traits.formula;
   if (spec.offload_optimizer) {
     // DPU has no buffer then, which would wait to be swapped, and shards its gradients.
-    if (traits.delayed) return {.whole = kHalf, .sharded = kHalf};
-    return {.whole = formula.whole, .sharded = formula.sharded - kStates};
+    if (traits.delayed) return {.whole = kHalfBytes, .sharded = kHalfBytes};
+    return {.whole = formula.whole, .sharded = formula.sharded - kStateBytes};
   }
   if (spec.zero_stage == 3) return {.whole = 0, .sharded = formula.whole + formula.sharded};
-  if (spec.zero_stage == 2) return {.whole = formula.whole - kHalf, .sharded = formula.sharded + kHalf};
+  if (spec.zero_stage == 2) return {.whole = formula.whole - kHalfBytes, .sharded = formula.sharded + kHalfBytes};
   if (traits.lookahead == Lookahead::kHalfBatch) formula.whole += acco_buffers(spec);
-  if (traits.delayed) formula.whole += kHalf * (spec.delay - 1);
+  if (traits.delayed) formula.whole += kHalfBytes * (spec.delay - 1);
   if (spec.offload_outer) formula.whole = plain_schedule().formula.whole;
   // The papers' rows count the outer states in 16 bits; those of the released codes are fp32, sharded over their
   // owners.
-  if (spec.form == MethodForm::kCode) formula.whole += traits.outer_states * (4.0 / outer_owners(spec, world) - kHalf);
+  if (spec.form == MethodForm::kCode)
+    formula.whole += traits.outer_states * (4.0 / outer_owners(spec, world) - kHalfBytes);
   if (const ScheduleTraits* const inner = inner_schedule(spec); inner != nullptr && inner->delayed) {
     const MemoryFormula alone = plain_schedule().formula;  // which the outer row has inside
     formula.whole += inner->formula.whole - alone.whole;

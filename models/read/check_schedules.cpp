@@ -140,7 +140,7 @@ namespace {
 
 /// What goes wrong where a node group makes so few updates between two meetings; empty: nothing.
 std::string too_few_updates(const ScheduleSpec& spec, int updates, const Model& model) {
-  if (!traits_of(spec).takes("fragment_layers")) return "";
+  if (!traits_of(spec).in_fragments) return "";
   if (spec.delay >= updates)
     return fmt::format(
         "applies a fragment {} updates after it was sent, and it is sent again after {}; write more "

@@ -17,7 +17,8 @@ namespace accosim {
 void check_equal_steps(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, ObjectReader& top);
 
-/// Node groups have inner_updates of their own only where replicas read them.
+/// Node groups have inner_updates of their own only where replicas read them; with fragments so many that each is
+/// applied before it is sent again.
 void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                              const std::optional<Model>& model, ObjectReader& top);
 /// Whether it passes check_equal_steps() and check_collectives(): of a schedule that no file writes.

@@ -150,10 +150,10 @@ void read_all_reduce(Of of, const char* key) {
 /// Three bits of exponent hold a change of the parameters, and not the parameters; and a site that sums them first
 /// would send what no longer fits into them. Empty where they hold what is sent.
 std::string too_much_for_e3m0(Of of) {
-  if (!of.traits.sends_changes) {
+  if (of.traits.sends != Sends::kChanges) {
     std::vector<std::string> senders;
     for (const ScheduleTraits& row : schedules())
-      if (row.sends_changes) senders.emplace_back(row.name);
+      if (row.sends == Sends::kChanges) senders.emplace_back(row.name);
     return fmt::format(
         "holds changes of the parameters, and {} sends the parameters themselves; write another type, "
         "or a schedule that sends changes ({})",
@@ -202,11 +202,9 @@ std::string wrong_outer_every(Of of) {
                      inner, std::max(1, every / inner) * inner);
 }
 
-bool sends_fragments(Of of) { return of.traits.takes("fragment_layers"); }
-
 /// Of pipelined gradients so many wait at a time.
 void read_delay(Of of, const char* key) {
-  if (sends_fragments(of))
+  if (of.traits.in_fragments)
     of.spec.delay = of.reader.integer(key, 0, kMostInnerUpdates, std::min(of.spec.inner_updates - 1, 1));
   else
     of.spec.delay = of.reader.integer(key, 1, kMostDelay, 1);
@@ -215,7 +213,7 @@ void read_delay(Of of, const char* key) {
 /// A fragment is applied before it is sent again.
 std::string wrong_delay(Of of) {
   const int delay = of.spec.delay, inner = of.spec.inner_updates;
-  if (!sends_fragments(of) || delay < inner || !of.reader.good("inner_updates")) return "";
+  if (!of.traits.in_fragments || delay < inner || !of.reader.good("inner_updates")) return "";
   const std::string again = inner == 1 ? "in every update" : fmt::format("after {} updates", inner);
   return fmt::format(
       "is {}, and a fragment is applied before it is sent again, which is {} (inner_updates); write {}, "

@@ -57,8 +57,7 @@ constexpr OtherName kOtherNames[] = {
     {"postlocalsgd", R"(post-local SGD is "local_sgd" with "synchronous_updates"; )"},
 };
 
-constexpr double kState = 12;  // fp32 master, m and v
-constexpr double kHalf = 2;    // parameters, gradients or a buffer, in 16 bits
+constexpr double kState = kStateBytes, kHalf = kHalfBytes;
 
 // A pipeline reduces a stage's gradients once, when all micro-batches of an update are through.
 constexpr const char* kByMicroBatch =
@@ -182,7 +181,7 @@ std::vector<ScheduleTraits> other_schedules() {
        .title = "SAPipe",
        .delayed = true,
        .lookahead = Lookahead::kPrediction,
-       .statistics = Statistics::kStaleGradients,
+       .statistics = Statistics::kPartlyStale,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .usual_overlap = Overlap::kBackward,
        .not_in_pipelines = "predicts the parameters of each layer in the middle of a pass over the whole model, and "
@@ -202,7 +201,7 @@ std::vector<ScheduleTraits> local_schedules() {
        .usual_inner_updates = 100,
        .outer_states = 2,
        .exchange_buffers = 1,
-       .sends_changes = true,
+       .sends = Sends::kChanges,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "offload_outer", "outer_dtype"},
        .accocal = AccocalRuns::kOnCpu,
@@ -233,6 +232,7 @@ std::vector<ScheduleTraits> local_schedules() {
        .usual_inner_updates = 2,
        .outer_states = 2,
        .exchange_buffers = 1,
+       .sends = Sends::kOuterState,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "outer_dtype"},
@@ -262,7 +262,7 @@ std::vector<ScheduleTraits> late_local_schedules() {
        .usual_inner_updates = 100,
        .outer_states = 2,
        .exchange_buffers = 3,
-       .sends_changes = true,
+       .sends = Sends::kChanges,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 4 * kHalf + kState},
        .keys = {"inner_updates", "replica", "inner", "meeting", "offload_outer", "outer_dtype"},
@@ -274,7 +274,8 @@ std::vector<ScheduleTraits> late_local_schedules() {
        .usual_inner_updates = 100,
        .outer_states = 2,
        .exchange_buffers = 1,
-       .sends_changes = true,
+       .sends = Sends::kChanges,
+       .in_fragments = true,
        .meets_beside = true,
        .formula = {.whole = kHalf + kHalf + 2 * kHalf + kState},
        .not_in_pipelines = "has fragments of blocks from all over the model, and a stage has some of these; write "

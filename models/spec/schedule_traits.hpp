@@ -25,14 +25,14 @@ enum class Lookahead : std::uint8_t { kNone, kPrediction, kHalfBatch };
 
 /// How the updates differ from those of synchronous training on the same samples, which no time shows.
 enum class Statistics : std::uint8_t {
-  kSynchronous,  ///< they do not, or the schedule itself corrects for it, as ACCO does
-  /// Gradients are `delay` updates late when they are applied: all, or in SAPipe those that do not arrive in time.
-  kStaleGradients,
-  kReplicasDrift,  ///< replicas differ between two meetings
-  kLocalEstimate,  ///< half of a batch is computed at parameters that differ by rank
+  kSynchronous,     ///< they do not, or the schedule itself corrects for it, as ACCO does
+  kPartlyStale,     ///< gradients that do not arrive in time are an update late when they are applied
+  kStaleGradients,  ///< all gradients are, or as many updates as the schedule's delay
+  kReplicasDrift,   ///< replicas differ between two meetings
+  kLocalEstimate,   ///< half of a batch is computed at parameters that differ by rank
 };
 template <>
-inline constexpr const char* kNames<Statistics>[] = {"synchronous", "stale_gradients", "replicas_drift",
+inline constexpr const char* kNames<Statistics>[] = {"synchronous", "partly_stale", "stale_gradients", "replicas_drift",
                                                      "local_estimate"};
 
 /// Where accocal can run this schedule: nowhere, on CPUs only, or on GPUs too.
@@ -46,8 +46,13 @@ struct TunedForm {
   const char* keys;  ///< members of a JSON object
 };
 
-/// Model states in bytes an element, as papers compare them: 2 for parameters, gradients and buffers, K = 12 for the
-/// fp32 master, m and v. ACCO's Table 1 (arXiv 2406.02613).
+/// What a replica sends of its parameters: themselves; how far they moved from where all were; or an outer state.
+enum class Sends : std::uint8_t { kParameters, kChanges, kOuterState };
+
+/// Bytes of an element in 16 bits (parameters, gradients, a buffer), and of fp32 master, m and v.
+inline constexpr double kHalfBytes = 2, kStateBytes = 12;
+/// Model states in bytes an element, as papers compare them, of kHalfBytes and K = kStateBytes. ACCO's Table 1 (arXiv
+/// 2406.02613).
 struct MemoryFormula {
   double whole = 0;    ///< on every rank
   double sharded = 0;  ///< over all ranks together
@@ -67,10 +72,11 @@ struct ScheduleTraits {
   int usual_inner_updates = 1;
   bool inside = false;  ///< it may be what runs inside replicas of several ranks
   int usual_outer_every = 0;
-  int outer_states = 0;        ///< fp32 copies of the parameters that an outer optimizer keeps
-  int exchange_buffers = 0;    ///< of what replicas exchange, in its type
-  bool sends_changes = false;  ///< replicas exchange how far they moved, not where they are
-  bool meets_beside = false;   ///< what is sent at a meeting travels while updates go on
+  int outer_states = 0;      ///< fp32 copies of the parameters that an outer optimizer keeps
+  int exchange_buffers = 0;  ///< of what replicas exchange, in its type
+  Sends sends = Sends::kParameters;
+  bool in_fragments = false;  ///< what replicas exchange leaves in fragments of the model, one after the other
+  bool meets_beside = false;  ///< what is sent at a meeting travels while updates go on
   /// For identical ranks the speedup over serial ZeRO-1 at equal samples an update never exceeds it; 0: no such law.
   double most_same_batch = 0;
   MemoryFormula formula;

@@ -17,7 +17,7 @@ std::string algorithm_of(const ScheduleSpec& spec) {
   const ScheduleTraits& traits = traits_of(spec);
   const ScheduleTraits* const inner = inner_schedule(spec);
   const bool as_released = spec.form == MethodForm::kCode && traits.meets_beside;  // it hides less, and is less late
-  const bool e3m0 = spec.outer_dtype == OuterDtype::kE3m0, fragments = traits.takes("fragment_layers");
+  const bool e3m0 = spec.outer_dtype == OuterDtype::kE3m0, fragments = traits.in_fragments;
   if (as_released || (inner != nullptr && inner->delayed) || (e3m0 && !fragments)) return "";
   std::string name = traits.trains_as;
   if (name.empty()) return name;
@@ -40,7 +40,7 @@ void add_other_options(const ScheduleSpec& spec, const Curve& measured, int laye
     all.push_back(fmt::format("a delay of {}, here {}", *measured.delay, spec.delay));
   if (traits.takes("mixing") && measured.mixing && spec.mixing != *measured.mixing)
     all.push_back(fmt::format("mixing of {:.3g}, here {:.3g}", *measured.mixing, spec.mixing));
-  if (traits.takes("fragment_layers") && measured.fragments && fragments_of(spec, layers) != *measured.fragments)
+  if (traits.in_fragments && measured.fragments && fragments_of(spec, layers) != *measured.fragments)
     all.push_back(fmt::format("{} fragments, here {}", *measured.fragments, fragments_of(spec, layers)));
   if (spec.outer_dtype == OuterDtype::kInt8) all.push_back("exchanges in fp32, here in int8");
 }
@@ -134,7 +134,8 @@ const Curve* measured_as(const std::string& name, const MeasuredSize& measured, 
                                "judge it by its time per token, and by what its authors say of its losses"});
   else if (found == nullptr)
     result.warnings.push_back({"convergence_unknown", fmt::format("the convergence file says nothing of {}", name),
-                               "measure it with accocal converge"});
+                               "measure it with accocal converge, if that has it (accocal converge --help); else judge "
+                               "it by its time per token"});
   return found;
 }
 

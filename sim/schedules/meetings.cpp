@@ -33,15 +33,17 @@ Seconds take_time(const ScheduleInput& input, double elements) {
 
 OpRef add_buffer(ProgramBuilder& program, const RuleInput& input, const std::string& what, double elements) {
   const std::string name = what + " to buffer";
-  const bool changes = traits_of(input.spec).sends_changes;
+  const Sends what_of = traits_of(input.spec).sends;
   const Bytes own = elements * own_bytes(input), sent = elements * outer_bytes(input.spec),
-              theta = changes ? elements * kFp32 : Bytes{0};
+              state = what_of == Sends::kParameters ? Bytes{0} : elements * kFp32;
   if (input.spec.offload_outer) {
     const OpRef there = program.offload(host_lanes(program, input).to, "parameters to host", pcie_time(input, own),
                                         {program.last(kComputeLane)});
-    return program.offload(host_lanes(program, input).on, name, host_time(input, own + theta, sent), {there});
+    return program.offload(host_lanes(program, input).on, name, host_time(input, own + state, sent), {there});
   }
-  const Bytes read = changes ? own + theta : elements * kept_bytes(input);
+  const Bytes read = what_of == Sends::kParameters ? elements * kept_bytes(input)
+                     : what_of == Sends::kChanges  ? own + state
+                                                   : state;
   return program.compute(kComputeLane, name, OpClass::kCopy, memory_time(read, sent, input.kind.device));
 }
 

@@ -12,9 +12,10 @@ struct OuterStep {
   int own_sent = 0;        ///< buffers that it sent itself
 };
 
-/// Parameters or, of a schedule that sends changes, theta - theta_replica, are written into a buffer in the type in
-/// which they are sent, once the compute lane has come so far: on the GPU or, with offload_outer, on the host, to which
-/// the replica's own parameters are copied before. What is sent then waits for this.
+/// What the schedule sends (ScheduleTraits::sends: parameters, theta - theta_replica, or an outer state) is written
+/// into a buffer in the type in which it is sent, once the compute lane has come so far: on the GPU or, with
+/// offload_outer, on the host, to which the replica's own parameters are copied before. What is sent then waits for
+/// this.
 OpRef add_buffer(ProgramBuilder& program, const RuleInput& input, const std::string& what, double elements);
 /// Once `sent` has arrived the outer optimizer's states are read and written, what came is read, the parameters are
 /// written; on the host, from which they are then copied, to be mixed with the replica's own on the GPU.

@@ -2,8 +2,6 @@
 // H updates a replica waits for the all-reduce that it began H updates ago, pulls its parameters back towards the
 // anchor that this brought, moves the anchor with momentum towards its own parameters, and begins the all-reduce of
 // that beside the next H updates. Replicas are never equal.
-#include "models/price/layer_time.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/schedules/meetings.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -15,11 +13,7 @@ void add_overlap_local_sgd_update(ProgramBuilder& program, const RuleInput& inpu
   const OpRef sent = program.last(lane);
   add_local_updates(program, input, inner_updates_of(input), true);
   add_outer_step(program, input, sent, {.reads_own = true});
-  // The anchor is one of the outer states, in fp32.
-  const double elements = exchanged_elements(input);
-  const Seconds copy = memory_time(Bytes{4 * elements}, elements * outer_bytes(input.spec), input.kind.device);
-  const OpRef filled = program.compute(kComputeLane, "anchors to buffer", OpClass::kCopy, copy);
-  add_exchanges(program, lane, "anchors", exchanges(input), filled);
+  add_sent(program, input, "anchors", lane);
 }
 
 }  // namespace accosim

@@ -161,12 +161,13 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                    "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"};
   if (result.batch_inflation <= kMuchInflation) return std::nullopt;
   if (traits_of(spec).local && inner_updates_of(spec, *play.costs).second > spec.inner_updates && rounds == 1)
-    return Warning{"batch_grows",
-                   fmt::format("node groups make up to {} updates between two meetings where inner_updates is {}, so "
-                               "an update holds {:.2f} times the samples asked for",
-                               inner_updates_of(spec, *play.costs).second, spec.inner_updates, result.batch_inflation),
-                   "judge by speedup_same_batch; for the batch asked for, inner_updates is the mean of the node "
-                   "groups' own, by their GPUs"};
+    return Warning{
+        "batch_grows",
+        fmt::format("node groups make up to {} updates between two meetings where inner_updates is {}, so "
+                    "an update holds {:.2f} times the samples asked for",
+                    inner_updates_of(spec, *play.costs).second, spec.inner_updates, result.batch_inflation),
+        "judge by speedup_same_batch; to keep the batch asked for, set inner_updates to the mean of the node "
+        "groups' own, each weighted by its GPUs"};
   return Warning{"batch_grows",
                  fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
                              "samples asked for",
@@ -279,10 +280,16 @@ std::optional<Warning> meets_nobody(const ScheduleSpec& spec, const Costs& costs
                  "give it a cluster of more GPUs, or compare schedules that do not meet"};
 }
 
-/// stale_gradients, replicas_drift or local_estimate; nothing where updates are those of synchronous training.
+/// partly_stale, stale_gradients, replicas_drift or local_estimate; nothing where updates are those of synchronous
+/// training.
 std::optional<Warning> statistics_warning(const ScheduleSpec& spec, const Costs& costs, Statistics statistics) {
   switch (statistics) {
     case Statistics::kSynchronous: return std::nullopt;
+    case Statistics::kPartlyStale:
+      return Warning{"partly_stale",
+                     "gradients that do not arrive before the next forward pass needs their layer are one update late, "
+                     "which this prediction does not charge for",
+                     "expect somewhat more samples for the same loss, the slower the network the more"};
     case Statistics::kStaleGradients:
       return Warning{"stale_gradients",
                      spec.delay == 1 ? std::string("every gradient is one update late, which this prediction does not "

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -75,6 +76,29 @@ TEST(Pace, TheShareOfSequencesThatAreCutIsKnown) {
   lengths.cv = 0;
   EXPECT_EQ(share_cut(lengths, 512), 1);
   EXPECT_EQ(share_cut(lengths, 1024), 0);
+}
+
+TEST(Pace, TheTokensOfAMeanSequenceAreThoseAfterTheCut) {
+  SequenceLengths lengths;
+  EXPECT_EQ(mean_length(lengths, 512), 512) << "nothing is said of lengths";
+  lengths.histogram = {{100, 1}, {512, 1}, {600, 2}};
+  EXPECT_DOUBLE_EQ(mean_length(lengths, 512), (100 + 3 * 512) / 4.0);
+  // Of a lognormal the mean of its quantiles, each cut: the middles of a million equal shares.
+  lengths.histogram.clear();
+  for (const double mean : {200.0, 512.0, 1500.0})
+    for (const double cv : {0.3, 1.0}) {
+      lengths.mean = mean;
+      lengths.cv = cv;
+      constexpr int kShares = 1'000'000;
+      double sum = 0;
+      for (int i = 0; i < kShares; ++i) sum += std::min(512.0, mean * lognormal_quantile(cv, (i + 0.5) / kShares));
+      EXPECT_NEAR(mean_length(lengths, 512) / (sum / kShares), 1, 1e-5) << mean << " " << cv;
+    }
+  lengths.cv = 0;
+  EXPECT_EQ(mean_length(lengths, 512), 512) << "all are longer";
+  lengths.padding = Padding::kPacked;
+  lengths.mean = 100;
+  EXPECT_EQ(mean_length(lengths, 512), 512) << "rows are full";
 }
 
 TEST(Pace, PackedRowsAreFull) {

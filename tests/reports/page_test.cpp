@@ -230,6 +230,33 @@ TEST(Answer, WhoIsFasterAtAPriceIsNamedWithIt) {
       << answer_to(scenario, results);
 }
 
+TEST(Answer, WhatIsLeftOverTheBestSynchronousScheduleIsSaidOnce) {
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.best_synchronous.emplace();
+  scenario.best_synchronous->index = scenario.schedules.size();
+  scenario.best_synchronous->form = "zero3, hybrid";
+  scenario.best_synchronous->entry = "{}";
+  scenario.schedules.push_back(sample_schedule("zero3", "best"));
+  std::vector<RunResult> results = two_results();
+  results.push_back(results[0]);
+  results[2].label = "best";
+  const auto with = [&](double over_zero1) {
+    results[2].speedup = results[2].speedup_same_batch = over_zero1;
+    for (RunResult& each : results) each.over_best_synchronous = *each.speedup_same_batch / over_zero1;
+    return answer_to(scenario, results);
+  };
+  // 2 / 1.25.
+  EXPECT_NE(with(1.25).find("2.00 times as fast as zero1 (1.80 to 2.20) and 1.60 times as fast as the best synchronous "
+                            "schedule (zero3, hybrid)."),
+            std::string::npos)
+      << with(1.25);
+  EXPECT_EQ(with(1.98).find(" and "), std::string::npos) << with(1.98);
+  EXPECT_NE(with(1.98).find("The best synchronous schedule (zero3, hybrid) takes 1.01 times as long, too near"),
+            std::string::npos)
+      << with(1.98);
+  EXPECT_EQ(with(1).find("best synchronous"), std::string::npos) << "which the baseline is as good as: " << with(1);
+}
+
 TEST(Answer, WhereLossesDecideTheSpeedupIsToTheLossAndItsPriceIsSaid) {
   const Scenario scenario = sample_scenario(2, 4);
   std::vector<RunResult> results = two_results();

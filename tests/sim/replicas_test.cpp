@@ -269,12 +269,13 @@ TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
   const auto codes = [&](const ScheduleSpec& spec) {
     std::set<std::string> found;
     for (const Warning& warning : advised(scenario, spec, NetworkKind::kReference).warnings)
-      if (warning.code == "replicas_drift" || warning.code == "stale_gradients") found.insert(warning.code);
+      if (value_named<Statistics>(warning.code)) found.insert(warning.code);
     return found;
   };
   for (const char* name : {"ddp", "zero1", "zero3", "acco"}) EXPECT_TRUE(codes(sample_schedule(name)).empty()) << name;
   for (const char* name : {"dpu", "wp"})
     EXPECT_EQ(codes(sample_schedule(name)), std::set<std::string>{"stale_gradients"}) << name;
+  EXPECT_EQ(codes(sample_schedule("sapipe")), std::set<std::string>{"partly_stale"});
   for (const char* name : {"diloco", "local_sgd"})
     for (const Island replica : {Island::kGpu, Island::kNode, Island::kGroup})
       EXPECT_EQ(codes(replicas(name, replica, "ddp", 3)), std::set<std::string>{"replicas_drift"}) << name;
