@@ -228,6 +228,23 @@ std::vector<Chunk> chunks_of(const RankKind& kind, const std::vector<ChunkLayers
   return all;
 }
 
+/// Ends of a pipeline have nobody to exchange some messages with.
+void drop_unused_lanes(Body& body) {
+  std::vector<int> number(body.lanes.size(), -1);
+  number[0] = 0;
+  for (const std::vector<Piece>* list : {&body.open, &body.round, &body.close})
+    for (const Piece& piece : *list) number[piece.lane] = 0;
+  std::vector<std::string> used;
+  for (std::size_t lane = 0; lane < number.size(); ++lane) {
+    if (number[lane] < 0) continue;
+    number[lane] = static_cast<int>(used.size());
+    used.push_back(body.lanes[lane]);
+  }
+  for (std::vector<Piece>* list : {&body.open, &body.round, &body.close})
+    for (Piece& piece : *list) piece.lane = number[piece.lane];
+  body.lanes = std::move(used);
+}
+
 }  // namespace
 
 Body pipeline_body(const RankKind& kind, const Ranks& copies, const Parallel& parallel, int micro_batches) {
@@ -244,6 +261,7 @@ Body pipeline_body(const RankKind& kind, const Ranks& copies, const Parallel& pa
   body.open = writer.write_open(parts.open);
   body.round = writer.write_round(parts.round);
   body.close = writer.write_close(parts.close);
+  drop_unused_lanes(body);
   return body;
 }
 
