@@ -93,7 +93,7 @@ std::string wrong_late_communication(Of of) {
 }
 
 std::string wrong_poll_every(Of of) {
-  const int apart = looks_apart(of.training.parallel), every = of.spec.poll_every;
+  const int apart = micro_batches_apart(of.training.parallel), every = of.spec.poll_every;
   if (every % apart == 0) return "";
   return fmt::format(
       "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write a "
@@ -102,7 +102,7 @@ std::string wrong_poll_every(Of of) {
 }
 
 std::string wrong_round(Of of) {
-  const int apart = looks_apart(of.training.parallel), round = of.spec.micro_batches_per_round;
+  const int apart = micro_batches_apart(of.training.parallel), round = of.spec.micro_batches_per_round;
   if (round % apart == 0) return "";
   return fmt::format(
       "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}, "
@@ -130,10 +130,6 @@ constexpr Rule kRules[] = {
 
 }  // namespace
 
-int looks_apart(const Parallel& parallel) {
-  return parallel.schedule == PipelineSchedule::kInterleaved ? parallel.pipeline : 1;
-}
-
 bool is_closed_flight(const ScheduleReading& of) {
   const int least = least_open_flight(of.training.parallel);
   return of.training.parallel.pipeline > 1 && (least == 0 || least_flight(of) < least);
@@ -143,7 +139,7 @@ void check_own_steps_of_rounds(const ScheduleReading& of) {
   if (!of.cluster || of.spec.balance != Balance::kNone) return;
   for (const NodeGroup& group : of.cluster->nodes)
     for (const int steps : group.accumulation_steps) {
-      const int apart = of.traits.rounds * looks_apart(of.training.parallel);
+      const int apart = of.traits.rounds * micro_batches_apart(of.training.parallel);
       if (steps % apart == 0) continue;
       of.reader.fail("name", fmt::format("{} does half of the micro-batches in a round, and node group {} has {} "
                                          "gradient_accumulation_steps; write {} there",

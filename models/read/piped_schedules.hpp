@@ -24,8 +24,6 @@ struct ScheduleReading {
   const std::optional<Cluster>& cluster;  ///< given when it is valid
 };
 
-/// Micro-batches between two looks that a pipeline allows: interleaved chunks take them in groups.
-int looks_apart(const Parallel& parallel);
 /// Whether a flight through the pipeline ends with the micro-batches that were known when it began.
 bool is_closed_flight(const ScheduleReading& of);
 /// Reports node groups whose own micro-batches are no whole rounds: a round does half of them.

@@ -363,7 +363,7 @@ void read_late_communication(Of of, const char* key) {
 }
 
 void read_poll_every(Of of, const char* key) {
-  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, looks_apart(of.training.parallel));
+  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, micro_batches_apart(of.training.parallel));
 }
 
 /// What is wrong where something holds.

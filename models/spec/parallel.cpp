@@ -255,6 +255,10 @@ Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
 
 }  // namespace
 
+int micro_batches_apart(const Parallel& parallel) {
+  return parallel.schedule == PipelineSchedule::kInterleaved ? parallel.pipeline : 1;
+}
+
 int least_open_flight(const Parallel& parallel) {
   const int stages = parallel.pipeline, chunks = parallel.chunks;
   if (stages == 1) return 1;

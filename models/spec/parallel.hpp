@@ -136,6 +136,10 @@ constexpr int model_ranks_of(const Parallel& parallel) {
   return parallel.tensor * parallel.context * parallel.pipeline;
 }
 
+/// Interleaved chunks take micro-batches in groups of so many: a flight has a multiple of them, and more follow it by
+/// so many.
+int micro_batches_apart(const Parallel& parallel);
+
 /// The fewest micro-batches of a flight that more may follow, one by one or under the interleaved schedule in groups of
 /// the pipeline's size: when the first stage has done its warm-up and one more. 0: none may (GPipe).
 int least_open_flight(const Parallel& parallel);

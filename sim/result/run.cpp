@@ -239,7 +239,7 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
                                       const Evaluations& evaluations) {
   const Scenario& scenario = own.scenario;
   const ScheduleSpec& spec = own.spec;
-  const int unit = rounds_of(spec);
+  const int unit = rounds_of(spec) * micro_batches_apart(scenario.training.parallel);
   const int common = common_steps(scenario);
   if (!own.as_written && std::abs(samples_asked(scenario) / samples - 1) <= kNearSamples) {
     const auto play = evaluations.play(scenario, spec);
@@ -289,7 +289,8 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   const auto& [scenario, spec, as_written] = evaluations.divided(asked, asked_spec);
   constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
   const int common = common_steps(scenario);
-  if (common <= kMore || traits_of(spec).delayed) {
+  // A pipeline is filled and drained, whatever its micro-batches take.
+  if (common <= kMore || traits_of(spec).delayed || scenario.training.parallel.pipeline > 1) {
     const auto play = evaluations.play(scenario, spec);
     return play->measured.update_time.value / samples_per_update(*play);
   }

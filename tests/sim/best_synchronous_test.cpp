@@ -51,6 +51,22 @@ TEST(BestSynchronous, IsOfAtMostTwelveForms) {
   EXPECT_EQ(names.size(), forms);
 }
 
+TEST(BestSynchronous, InterleavedChunksKeepTheirGroupsOfMicroBatches) {
+  // Neither an estimate of fewer micro-batches nor samples cut in another way may ask for 2 of them on 4 stages.
+  Scenario scenario = sample_scenario(4, 1);
+  scenario.model = sample_model(16);
+  Training& training = scenario.training;
+  training.gradient_accumulation_steps = 12;
+  training.parallel.pipeline = 4;
+  training.parallel.chunks = 2;
+  training.parallel.schedule = PipelineSchedule::kInterleaved;
+  scenario.schedules = {sample_schedule("ddp"), sample_schedule("dpu")};
+  scenario.baseline = "ddp";
+  const std::vector<RunResult> results = compared(scenario);
+  ASSERT_EQ(results.size(), 3U);
+  EXPECT_GE(results.back().tokens_per_second, results.front().tokens_per_second);
+}
+
 TEST(BestSynchronous, StandsOnlyBesideDelayedAndLocalOnes) {
   const Evaluations evaluations(NetworkKind::kReference);
   Scenario scenario = sample_scenario(2, 4);

@@ -75,6 +75,27 @@ TEST(Pipeline, TablesAreThoseOfTheirSources) {
   EXPECT_THROW(pipeline_table(stage_of(kInterleaved, 0, 2, 2), 3), std::invalid_argument);
 }
 
+TEST(Pipeline, EachLaneOfABodyHasSomethingToDo) {
+  // The first stage receives no activations and the last none of the gradients: a lane of theirs would stay empty.
+  for (const PipelineSchedule schedule : {kGpipe, k1F1B, kInterleaved})
+    for (const bool overlaps : {false, true}) {
+      const Pipeline of{.schedule = schedule,
+                        .stages = 3,
+                        .chunks = schedule == kInterleaved ? 2 : 1,
+                        .micro_batches = 6,
+                        .overlaps = overlaps};
+      const Costs costs = test::costs_of(even(of, kF, kB));
+      for (const RankKind& kind : costs.kinds) {
+        const Body body = pipeline_body(kind, {}, costs.parallel, of.micro_batches);
+        std::vector<int> pieces(body.lanes.size(), 0);
+        for (const std::vector<Piece>* list : {&body.open, &body.round, &body.close})
+          for (const Piece& piece : *list) ++pieces.at(piece.lane);
+        for (std::size_t lane = 1; lane < pieces.size(); ++lane)
+          EXPECT_GT(pieces[lane], 0) << in_words(of) << ", stage " << kind.share.stage << ": " << body.lanes[lane];
+      }
+    }
+}
+
 TEST(Pipeline, WithFreeMessagesTheBubbleIsThatOfTheLiterature) {
   // GPipe and 1F1B: the first stage does m (F + B), and the way to the last stage and back is (p - 1)(F + B).
   // Interleaved, in chunks of f = F/v and b = B/v: m (F + B) and (p - 1)(F + B)/v, so (m v + p - 1)(f + b). With fewer
