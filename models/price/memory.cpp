@@ -161,6 +161,7 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
   if (!spec.offload_optimizer)
     moment.add_lasting(MemoryUse::kOptimizerStates,
                        (sharded ? owned : z.parameters) * (2 * z.state + (master ? Bytes{4} : Bytes{0})));
+  if (input.older_parameters) moment.add_lasting(MemoryUse::kOlderParameters, z.parameters * z.param);
   if (traits.delayed) {
     sharded ? add_flight(moment, input, z) : add_whole_flight(moment, input, z);
   } else if (has_bucket_copies(spec) && ranks_of(input) > 1) {  // one rank is not wrapped

@@ -40,6 +40,7 @@ enum class MemoryUse : std::uint8_t {
   kOuterStates,
   kEstimate,
   kPredictedParameters,
+  kOlderParameters,  ///< of micro-batches whose backward passes are still to come, where a pipeline is not drained
   kCommunicationBuffer,
   kActivations,
   kLogitsAndLoss,
@@ -62,6 +63,7 @@ inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
                                                     "outer parameters and momentum",
                                                     "estimate of the shard",
                                                     "predicted parameters",
+                                                    "parameters of the round before",
                                                     "communication buffer",
                                                     "activations",
                                                     "logits and loss",
@@ -103,6 +105,7 @@ struct MemoryInput {
   std::vector<int> chunk_layers{};  ///< how many of the layers each chunk has; empty: all are one
   int in_flight = 1;                ///< passes over a chunk, forward and not yet backward, at most
   Bytes stage_buffers{};            ///< for messages between stages
+  bool older_parameters = false;    ///< a stage with others behind it, whose pipeline is not drained between rounds
 };
 
 /// Memory at the worst moment of the backward pass, which is walked layer by layer: the activations of the layers that

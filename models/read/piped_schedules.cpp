@@ -110,6 +110,28 @@ std::string wrong_round(Of of) {
       round, apart, (round / apart + 1) * apart, of.traits.rounds * apart);
 }
 
+/// What keeps the stages from going on into the next round while the one before is still on its way back.
+std::string wrong_flush(Of of) {
+  if (of.spec.pipeline_flush) return "";
+  const Parallel& parallel = of.training.parallel;
+  const int stages = parallel.pipeline;
+  if (parallel.schedule != PipelineSchedule::kOneForwardOneBackward)
+    return fmt::format(
+        "is false, and only under 1f1b does every stage change its parameters between two passes; write "
+        "true, or \"pipeline_schedule\": \"1f1b\"");
+  if (of.spec.overlap == Overlap::kBackward)
+    return "is false, and buckets that are reduced as they fill end a flight; write true, or \"overlap\": \"none\"";
+  if (of.spec.estimate == EstimateOf::kLocal)
+    return "is false, and a local estimate needs a round's gradients before the next round begins; write true, or "
+           "\"estimate\": \"gathered\"";
+  if (least_flight(of) < stages)
+    return fmt::format(
+        "is false, and {} must have a micro-batch for each of {} stages, where it has {}; write true, or "
+        "more gradient_accumulation_steps",
+        of.traits.rounds > 1 ? "a round" : "an update", stages, least_flight(of));
+  return "";
+}
+
 struct Rule {
   const char* key;
   std::string (*wrong)(Of of);
@@ -126,6 +148,7 @@ constexpr Rule kRules[] = {
     {"late_communication", wrong_late_communication},
     {"poll_every", wrong_poll_every},
     {"micro_batches_per_round", wrong_round},
+    {"pipeline_flush", wrong_flush},
 };
 
 }  // namespace

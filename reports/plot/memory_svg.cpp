@@ -29,6 +29,7 @@ std::size_t use_of(MemoryUse part) {
     case MemoryUse::kParameters:
     case MemoryUse::kParameterShard:
     case MemoryUse::kPredictedParameters:
+    case MemoryUse::kOlderParameters:
     case MemoryUse::kGatheredParameters: return 0;
     case MemoryUse::kGradients:
     case MemoryUse::kGradientShard:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -69,6 +70,7 @@ class Writer {
   void write(const Often& often);
   /// Pieces of one list, after `ready`.
   void write_list(const Pieces& pieces, OpRef ready);
+  void write_loop(const Often& often, int rounds);
 
  private:
   /// A wait for a round before, of an op that is written before what it waits for.
@@ -94,7 +96,6 @@ class Writer {
   /// A flight that is `open` alone, of so many micro-batches.
   void write_short(int least);
   void write_round(const Often& often);
-  void write_loop(const Often& often, int rounds);
   void add_loop(const Often& often, int rounds);
   void write_other(const Piece& piece);
   /// Which pieces of a list others wait for.
@@ -393,6 +394,24 @@ void Writer::write(const Often& often) {
 void write(ProgramBuilder& program, const Body& body, const Often& often, const Hooks& hooks) {
   Writer(program, body, hooks).write(often);
 }
+
+struct OpenFlight::State {
+  State(ProgramBuilder& program, const Body& of) : body(of), writer(program, of, hooks) {}
+  const Body& body;
+  const Hooks hooks{};
+  Writer writer;
+};
+
+OpenFlight::OpenFlight(ProgramBuilder& program, const Body& body) : state_(std::make_unique<State>(program, body)) {
+  if (body.round.empty()) throw std::logic_error("a flight that goes on has rounds");
+  state_->writer.write_list(body.open, {0, -1});
+}
+
+OpenFlight::~OpenFlight() = default;
+
+void OpenFlight::go_on(const Often& often) { state_->writer.write_loop(often, often.least); }
+
+void OpenFlight::close() { state_->writer.write_list(state_->body.close, {0, -1}); }
 
 OpRef write_finish(ProgramBuilder& program, const Body& body, OpRef ready) {
   if (body.finish.empty()) return ready;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "models/base/units.hpp"
 #include "sim/bodies/body.hpp"
@@ -48,6 +49,26 @@ struct Often {
 /// and throws std::logic_error where more is asked. The lanes of a body run on from round to round, each behind what it
 /// waits for.
 void write(ProgramBuilder& program, const Body& body, const Often& often, const Hooks& hooks = {});
+
+/// A flight that is not drained between two updates or rounds of one: rules write what they do between its rounds. The
+/// pipeline is filled once, so each stage is as many forward passes ahead as there are stages behind it.
+class OpenFlight {
+ public:
+  /// Writes what fills the pipeline. Throws std::logic_error for a body without rounds.
+  OpenFlight(ProgramBuilder& program, const Body& body);
+  ~OpenFlight();
+  OpenFlight(const OpenFlight&) = delete;
+  OpenFlight& operator=(const OpenFlight&) = delete;
+
+  /// `often.least` rounds of the body, or more until the op; none for 0.
+  void go_on(const Often& often);
+  /// Drains the pipeline.
+  void close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Its pieces between the last gradient and the step, after `ready`; what the step waits for.
 OpRef write_finish(ProgramBuilder& program, const Body& body, OpRef ready);

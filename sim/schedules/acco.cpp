@@ -138,6 +138,8 @@ InFlight first_round(ProgramBuilder& program, const RuleInput& input) {
 }  // namespace
 
 void add_acco_updates(ProgramBuilder& program, const RuleInput& input) {
+  if (!input.spec.pipeline_flush)
+    return add_undrained_updates(program, input, {Round::kEstimate, Round::kUpdate}, least_a_round(input));
   InFlight before = first_round(program, input);
   for (int round = 0; round < 2 * input.updates; ++round) {
     const bool estimate = round % 2 == 0;

@@ -77,26 +77,31 @@ OpRef add_shard_round(ProgramBuilder& program, const RuleInput& input, OpRef swa
   return end;
 }
 
-void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, int least, OpRef communicated) {
+namespace {
+
+/// So many micro-batches, or rounds of an open flight, beside the communication.
+Often beside(const RuleInput& input, int least, OpRef communicated) {
   Often often{least};
   if (input.spec.late_communication == LateCommunication::kAccumulate) {
     often.until = communicated;
     often.every = input.spec.poll_every;
     often.look = drain_time(input);
   }
-  write(program, input.body, often);
+  return often;
 }
 
-namespace {
+/// What a swap copies from buffer to buffer.
+enum class Swapped : std::uint8_t { kBoth, kParameters, kGradients };
 
-/// It copies from buffer to buffer, so it casts as it copies.
-OpRef add_buffers(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool gradients_too,
-                  bool clear) {
-  const bool casts = (gradients_too && input.kind.casts_gradients) || input.kind.casts_parameters;
+/// Where types differ, it casts as it copies.
+OpRef add_buffers(ProgramBuilder& program, const RuleInput& input, OpRef communication, Swapped swapped, bool clear) {
+  const bool gradients_too = swapped != Swapped::kParameters, parameters_too = swapped != Swapped::kGradients;
+  const bool casts = (gradients_too && input.kind.casts_gradients) || (parameters_too && input.kind.casts_parameters);
   const char* const name = casts ? (clear ? "swap, cast and clear buffers" : "swap and cast buffers")
                                  : (clear ? "swap and clear buffers" : "swap buffers");
   const Bytes parameters = input.costs.parameter_bytes(input.kind), gradients = input.costs.gradient_bytes(input.kind);
-  Seconds time = memory_time(parameters, parameters, input.kind.device);
+  Seconds time;
+  if (parameters_too) time += memory_time(parameters, parameters, input.kind.device);
   if (gradients_too) time += memory_time(gradients, gradients, input.kind.device);
   time += drain_time(input);
   if (clear) time += memory_time(Bytes{0}, gradients, input.kind.device);
@@ -105,12 +110,42 @@ OpRef add_buffers(ProgramBuilder& program, const RuleInput& input, OpRef communi
 
 }  // namespace
 
+void add_micro_batches_beside(ProgramBuilder& program, const RuleInput& input, int least, OpRef communicated) {
+  write(program, input.body, beside(input, least, communicated));
+}
+
 OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear) {
-  return add_buffers(program, input, communication, true, clear);
+  return add_buffers(program, input, communication, Swapped::kBoth, clear);
 }
 
 OpRef add_parameter_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear) {
-  return add_buffers(program, input, communication, false, clear);
+  return add_buffers(program, input, communication, Swapped::kParameters, clear);
+}
+
+void add_undrained_updates(ProgramBuilder& program, const RuleInput& input, const std::vector<Round>& rounds,
+                           int least) {
+  const int before = input.kind.share.stage, behind = input.kind.share.stages - 1 - before;
+  constexpr OpRef kNothing{kCommunicationLane, -1};
+  OpenFlight flight(program, input.body);
+  flight.go_on({behind});
+  OpRef swap = add_buffers(program, input, kNothing, Swapped::kGradients, true);
+  for (int update = 0; update < input.updates; ++update) {
+    for (const Round round : rounds) {
+      const OpRef communicated = add_sharded_update(program, input, swap, round);
+      flight.go_on({before});
+      flight.go_on(beside(input, least - before - behind, communicated));
+      add_parameter_swap(program, input, communicated, false);
+      flight.go_on({behind});
+      const bool last = &round == &rounds.back();
+      // The sum goes on where the next round's gradients are to be added to these.
+      swap =
+          add_buffers(program, input, kNothing, Swapped::kGradients, rounds.size() == 1 || round == Round::kEstimate);
+      if (!last) program.mark(kComputeLane, Mark::kRound);
+    }
+    end_update(program, input);
+  }
+  flight.go_on({before});
+  flight.close();
 }
 
 OpRef add_first_round(ProgramBuilder& program, const RuleInput& input) {

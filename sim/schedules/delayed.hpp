@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/schedules/schedule.hpp"
 
@@ -32,6 +33,15 @@ OpRef add_swap(ProgramBuilder& program, const RuleInput& input, OpRef communicat
 /// The same of a round whose gradients have left by themselves: a bucket at a time, a micro-batch at a time, or not
 /// yet.
 OpRef add_parameter_swap(ProgramBuilder& program, const RuleInput& input, OpRef communication, bool clear);
+
+/// The rounds of updates whose pipelines are not drained between them: while stages still have backward passes of a
+/// round to do, on parameters that they keep for these, they begin the next round's forward passes on new ones. Each
+/// stage changes its parameters before the forward pass of the same micro-batch, and hands over its gradients after its
+/// last backward pass of a round. So a round's gradients are of one set of parameters, as with drained pipelines; but
+/// the next parameters are wanted so many micro-batches earlier as there are stages behind the first.
+/// `rounds`: of an update, in order; `least`: micro-batches of each.
+void add_undrained_updates(ProgramBuilder& program, const RuleInput& input, const std::vector<Round>& rounds,
+                           int least);
 
 /// What the first round communicates: one micro-batch, as Algorithm 1 of ACCO's paper starts. Its swap.
 OpRef add_first_round(ProgramBuilder& program, const RuleInput& input);

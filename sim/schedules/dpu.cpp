@@ -40,6 +40,7 @@ void add_offloaded_updates(ProgramBuilder& program, const RuleInput& input) {
 void add_dpu_updates(ProgramBuilder& program, const RuleInput& input) {
   if (input.spec.offload_optimizer) return add_offloaded_updates(program, input);
   const Round round = round_of(input.spec);
+  if (!input.spec.pipeline_flush) return add_undrained_updates(program, input, {round}, input.accumulation_steps);
   OpRef swap = add_first_round(program, input);
   for (int update = 0; update < input.updates; ++update) {
     const OpRef communicated = add_sharded_update(program, input, swap, round);

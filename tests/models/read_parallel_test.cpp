@@ -491,6 +491,32 @@ TEST_F(InAPipeline, RanksAccumulateOnlyWhereAFlightCanGoOn) {
   EXPECT_EQ(load_scenario(path_, {parallel(four + ", " + two)}).scenario.schedules.front().poll_every, 4);
 }
 
+TEST_F(InAPipeline, StagesGoOnWithoutAFlushOnlyUnder1F1B) {
+  const std::string four = R"("pipeline_parallel_size": 4)";
+  const auto open = [](const char* const name, const char* const more = "") {
+    return std::string("{\"name\": \"") + name + "\", \"pipeline_flush\": false" + more + "}";
+  };
+  for (const char* const name : {"dpu", "wp", "acco"}) EXPECT_EQ(said(open(name), four, 8), "") << name;
+  const std::string key = "/schedules/0/pipeline_flush: is false, and ";
+  for (const char* const other : {R"(, "pipeline_schedule": "gpipe")", R"(, "virtual_pipeline_stages": 2)"})
+    EXPECT_EQ(said(open("dpu"), four + other, 16),
+              key +
+                  "only under 1f1b does every stage change its parameters between two passes; write true, or "
+                  "\"pipeline_schedule\": \"1f1b\"");
+  EXPECT_EQ(said(open("acco", R"(, "overlap": "backward")"), four, 8),
+            key + "buckets that are reduced as they fill end a flight; write true, or \"overlap\": \"none\"");
+  EXPECT_EQ(said(open("acco", R"(, "estimate": "local")"), four, 8),
+            key +
+                "a local estimate needs a round's gradients before the next round begins; write true, or "
+                "\"estimate\": \"gathered\"");
+  EXPECT_EQ(said(open("acco"), four, 6),
+            key +
+                "a round must have a micro-batch for each of 4 stages, where it has 3; write true, or more "
+                "gradient_accumulation_steps");
+  EXPECT_EQ(said(open("dpu"), R"("tensor_parallel_size": 2)", 8),
+            "/schedules/0/pipeline_flush: is about the stages of a pipeline, and here a model has one; leave it out");
+}
+
 TEST_F(InAPipeline, OnlyDdpRunsInsideItsReplicas) {
   const std::string nodes = R"({"gpus": 8, "count": 2, "device": "devices/gpu.json",
     "intra": {"kind": "nvswitch", "bandwidth": "100 GB/s"}, "nics": {"bandwidth": "100 Gbit/s"}})";
