@@ -58,6 +58,8 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// `base`: the profile to start from, a name or a file; empty: known_gpu(). Throws ScenarioError where there is none,
 /// or where the samples contradict it.
 ///
+/// Kernels that were replayed as a graph count as in a stream: back_to_back less graph_node longer for each launch.
+///
 /// - gemm, by dtype: fit_kernels() of all GEMMs, both as in a step and with a cold L2; for the dtypes that accocal
 ///   trains in (bf16, fp32) also the ratio of each measured GEMM to the fit.
 /// - kernels: for each kernel that prices a step or its optimizer, a table made by curve_of().
