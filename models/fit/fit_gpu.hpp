@@ -70,6 +70,6 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// - collective_sms: most channels of a collective between GPUs. collective_slowdown: median slowdown of collectives
 ///   beside kernels.
 /// - product_overhead: 1 where GEMMs on tensor cores were measured, since they are measured under lasting load.
-GpuFit fit_gpu(const GpuSamples& samples, const std::string& base);
+GpuFit fit_gpu(const GpuSamples& measured, const std::string& base);
 
 }  // namespace accosim
