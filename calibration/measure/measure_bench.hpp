@@ -13,6 +13,7 @@
 #include "calibration/device/device.hpp"
 #include "calibration/measure/measure_samples.hpp"
 #include "models/base/units.hpp"
+#include "models/spec/accocal_step.hpp"
 
 namespace accocal {
 
@@ -36,10 +37,10 @@ struct DeviceWork {
 struct BenchOptions {
   std::size_t beyond = std::size_t{128} << 20;  ///< bytes after which nothing older is left in the L2: twice its size
   // Long beside the 1 to 2 us that an event takes, and the 5 us of a graph's launch.
-  Seconds batch{400e-6};    ///< a batch takes at least
-  Seconds replay{1e-3};     ///< a batch of short kernels, which is one graph, takes about
-  Seconds is_short{20e-6};  ///< kernels shorter than this are launched as a graph: the host alone would leave gaps
-  int most_nodes = 256;     ///< of a graph
+  Seconds batch{400e-6};  ///< a batch takes at least
+  Seconds replay{1e-3};   ///< a batch of short kernels, which is one graph, takes about
+  Seconds is_short = accosim::kReplayedBelow;
+  int most_nodes = 256;  ///< of a graph
   int most_graphs = 8;
 };
 

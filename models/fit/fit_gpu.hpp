@@ -58,6 +58,8 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// `base`: the profile to start from, a name or a file; empty: known_gpu(). Throws ScenarioError where there is none,
 /// or where the samples contradict it.
 ///
+/// Kernels that were replayed as a graph count as in a stream: back_to_back less graph_node longer for each launch.
+///
 /// - gemm, by dtype: fit_kernels() of all GEMMs, both as in a step and with a cold L2; for the dtypes that accocal
 ///   trains in (bf16, fp32) also the ratio of each measured GEMM to the fit.
 /// - kernels: for each kernel that prices a step or its optimizer, a table made by curve_of().
@@ -68,6 +70,6 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// - collective_sms: most channels of a collective between GPUs. collective_slowdown: median slowdown of collectives
 ///   beside kernels.
 /// - product_overhead: 1 where GEMMs on tensor cores were measured, since they are measured under lasting load.
-GpuFit fit_gpu(const GpuSamples& samples, const std::string& base);
+GpuFit fit_gpu(const GpuSamples& measured, const std::string& base);
 
 }  // namespace accosim

@@ -48,7 +48,7 @@ bool outside(const KernelTable& table, const Kernel& kernel);
 const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// Measured over fitted time of a GEMM that was measured. For one that differs from measured GEMMs in a single size, by
-/// a factor of two at most: the square root of the nearest one's ratio. For any other 1.
+/// a factor of two at most, and is aligned as they are: the square root of the nearest one's ratio. For any other 1.
 double measured_ratio(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// Time on an idle device, without the launch by the host. A kernel that the device has a table of: by the table. A

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/units.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/step_kernel.hpp"
 
@@ -65,6 +66,9 @@ StepPart accocal_head(const AccocalSizes& z);
 
 /// Of a whole micro-batch, forward and backward.
 std::vector<StepLaunch> accocal_micro_batch(const AccocalSizes& z);
+
+/// `accocal measure` replays kernels that are shorter as a graph, since a host could not launch them without gaps.
+inline constexpr Seconds kReplayedBelow{20e-6};
 
 /// Columns of logits are this far apart: the vocabulary rounded up to a multiple of 64.
 double padded_vocabulary(double vocabulary);

@@ -223,6 +223,50 @@ TEST_F(FitGpu, AProductNextToAMeasuredOneTakesHalfOfItsDeviation) {
   EXPECT_DOUBLE_EQ(ratio(other), 1);
 }
 
+// Column by column, A of NN has columns of m elements, B of k, C of m. Of 16-bit elements 8 fill the 16 bytes that are
+// loaded at once: 1024 is aligned, 1027 is not, whatever n is.
+TEST_F(FitGpu, AProductTakesNothingFromANeighbourThatIsAlignedOtherwise) {
+  Device device = load_device("H100-SXM");
+  GemmFit& fit = *device.gemm[static_cast<std::size_t>(Dtype::kBf16)];
+  fit.products = std::vector<MeasuredProduct>{{GemmLayout::kNN, false, 1027, 4096, 512, 1, 4}};
+  const auto ratio = [&](double m, double n, double k) {
+    return measured_ratio({1, m, n, k, Bytes{2}, Bytes{2}, false, GemmLayout::kNN}, device, Dtype::kBf16);
+  };
+  EXPECT_DOUBLE_EQ(ratio(1024, 4096, 512), 1);
+  EXPECT_DOUBLE_EQ(ratio(1029, 4096, 512), 2);  // off by two bytes too
+  EXPECT_DOUBLE_EQ(ratio(1028, 4096, 512), 1);  // of 8 bytes
+  EXPECT_DOUBLE_EQ(ratio(1027, 4097, 512), 2);
+  fit.products = std::vector<MeasuredProduct>{{GemmLayout::kNN, false, 1024, 4096, 512, 1, 4}};
+  EXPECT_DOUBLE_EQ(ratio(1024, 4097, 512), 2);  // columns, not their distance
+  EXPECT_DOUBLE_EQ(ratio(1024, 4096, 513), 1);
+}
+
+// Between the kernels of a stream there are 0.8 us more than between a graph's nodes. gelu_forward of 1e6 elements
+// takes 2 us and 4 MB at 6 TB/s, replayed; one of 1e8 takes more than 20 us, and was launched in a stream.
+TEST_F(FitGpu, WhatWasReplayedAsAGraphTakesLongerInAStream) {
+  InventedGpu gpu = invented_gpu();
+  gpu.noise = 0;
+  GpuDocument document(gpu, 7);
+  for (const double n : {1e6, 1e8}) document.add_kernel(StepKernel::kGeluForward, n, 1, Dtype::kBf16, false);
+  document.add_kernel(StepKernel::kNormBackward, 768, 1000, Dtype::kBf16, false);  // two launches
+  const auto time = [](const GpuFit& fit, StepKernel which, double elements) {
+    Kernel kernel = memory_kernel(Bytes{1});
+    kernel.step = which;
+    kernel.dtype = Dtype::kBf16;
+    kernel.elements = elements;
+    return 1e6 * kernel_time(kernel, fit.device, Dtype::kBf16).value;
+  };
+  const auto alone = [&](StepKernel which, double n) { return 1e6 * gpu.kernel(which, n, Dtype::kBf16, false); };
+  document.add_launch("graph_node", 0.7e-6);
+  EXPECT_NEAR(time(fit_of(document), StepKernel::kGeluForward, 1e6), 2 + 2.0 / 3, 1e-3);
+  document.add_launch("back_to_back", 1.5e-6);
+  const GpuFit fit = fit_of(document);
+  EXPECT_NEAR(time(fit, StepKernel::kGeluForward, 1e6), 2 + 2.0 / 3 + 0.8, 1e-3);
+  EXPECT_NEAR(time(fit, StepKernel::kNormBackward, 768e3), alone(StepKernel::kNormBackward, 768e3) + 1.6, 1e-3);
+  // Four digits are kept.
+  EXPECT_NEAR(time(fit, StepKernel::kGeluForward, 1e8) / alone(StepKernel::kGeluForward, 1e8), 1, 1e-3);
+}
+
 TEST_F(FitGpu, WhatWasNotMeasuredStaysAndWhatWasIsCited) {
   const Device base = load_device("H100-SXM");
   const Device& device = invented().device;

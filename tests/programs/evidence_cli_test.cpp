@@ -374,12 +374,13 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
 
 TEST(Validate, GeneralisationPageIsOfTheseCases) {
   // It is held to the other page only by its number of cases of each group, but for those of the allocator's memory,
-  // whose one source cannot be left out.
+  // whose one source cannot be left out, and for what we measured, which no fit has seen.
   const std::string page = text_of(kRoot / "reports/published/generalisation.md");
   const ProgramRun run = accosim({"validate", "--json", "--leave-out", "none"});
   const Json document = Json::parse(run.out);
   for (const Json& group : document["groups"].elements()) {
     const Json score = group["score"];
+    if (score["name"].text().find("measured by us") != std::string::npos) continue;
     std::int64_t cases = score["cases"].integer();
     for (const Json& one : document["cases"].elements())
       cases -= one["group"] == score["name"] && one["scored"] == true && one["metric"] == "memory reserved" ? 1 : 0;
