@@ -116,9 +116,8 @@ std::string wrong_flush(Of of) {
   const Parallel& parallel = of.training.parallel;
   const int stages = parallel.pipeline;
   if (parallel.schedule != PipelineSchedule::kOneForwardOneBackward)
-    return fmt::format(
-        "is false, and only under 1f1b does every stage change its parameters between two passes; write "
-        "true, or \"pipeline_schedule\": \"1f1b\"");
+    return "is false, and only under 1f1b does every stage change its parameters between two passes; write true, or "
+           "\"pipeline_schedule\": \"1f1b\"";
   if (of.spec.overlap == Overlap::kBackward)
     return "is false, and buckets that are reduced as they fill end a flight; write true, or \"overlap\": \"none\"";
   if (of.spec.estimate == EstimateOf::kLocal)

@@ -37,17 +37,19 @@ Framework framework_of(const ScheduleTraits& row) {
 }
 
 /// An entry as it is resolved, all defaults written in.
-JsonValue resolved(const ScheduleTraits& row, JsonValue entry) {
+JsonValue resolved(const ScheduleTraits& row, JsonValue entry, int stages = 1) {
   entry.set("name", row.name);
   Diagnostics diagnostics;
-  read_schedule(entry, "/schedules/0", four_steps(framework_of(row)), std::nullopt, diagnostics);
+  Training training = four_steps(framework_of(row));
+  training.parallel.pipeline = stages;
+  read_schedule(entry, "/schedules/0", training, std::nullopt, diagnostics);
   EXPECT_TRUE(diagnostics.errors.empty()) << row.name << ": " << diagnostics.errors.front();
   return entry;
 }
 
 /// Entries whose resolved keys are together all of the row's: the sizes of buckets are written where there are such
 /// buckets, a size of gathers where they are cut, and when shards are all-reduced in hybrid sharding; gathers beside
-/// the forward pass have no size of their own.
+/// the forward pass have no size of their own. A pipeline is flushed where there is one.
 std::vector<JsonValue> all_resolved(const ScheduleTraits& row) {
   JsonValue entry = json_object({});
   const bool hides = row.delayed && row.sharding != Sharding::kNothing;  // all of a round, unless told otherwise
@@ -56,6 +58,7 @@ std::vector<JsonValue> all_resolved(const ScheduleTraits& row) {
   if (row.takes("all_reduce")) entry.set("shard_group", "node");
   if (row.takes("form")) entry.set("form", "code");
   std::vector<JsonValue> all{resolved(row, entry)};
+  if (row.takes("pipeline_flush")) all.push_back(resolved(row, json_object({}), 2));
   if (row.takes("align_param_gather"))
     all.push_back(resolved(row, json_object({{"overlap", "backward"}, {"overlap_param_gather", true}})));
   if (row.takes("buckets") && hides)
