@@ -22,8 +22,8 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// SimGrid counts whole bytes, in 64 bits. Ours are fractions (7/8 of 4 bytes, or what is left of a flow), so its byte is
-// a part of ours: as small a one as the largest flow leaves room for.
+// SimGrid counts whole bytes, in 64 bits. Ours are fractions (7/8 of 4 bytes, or what is left of a flow), so its byte
+// is a part of ours: as small a one as the largest flow leaves room for.
 double unit_for(const EventGraph& graph) {
   double most = 1;
   for (const Group& group : graph.groups)
