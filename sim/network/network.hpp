@@ -22,9 +22,6 @@ class Network {
   /// Starts a flow of `bytes` over `path` at `now`, not before the time last reached: so many equal ones as the path
   /// stands for, each of `bytes`. Returns its number: 0, 1, 2...
   virtual int start(int path, Bytes bytes, Seconds now) = 0;
-  /// From now on each flow over `path` moves at most `cap`, also those under way; and never more than its window lets
-  /// it. Of equal ones each by itself.
-  virtual void set_cap(int path, BytesPerSecond cap) = 0;
   /// Moves time on to `until` or to the first end of a flow, whichever is earlier; appends the flows that end there to
   /// `ended`, in order of their numbers. Returns the time reached.
   virtual Seconds advance(Seconds until, std::vector<int>& ended) = 0;
@@ -32,11 +29,9 @@ class Network {
 
 /// Contention-free: every flow has the least bandwidth of its path to itself.
 std::unique_ptr<Network> make_reference_network(const EventGraph& graph);
-/// Every flow has its part of each link, which flows over the same path alone share (Path::alike over Link::alike) and
-/// always together: what SimGrid comes to there.
-std::unique_ptr<Network> make_even_network(const EventGraph& graph);
-/// Flows share links max-min fairly, in SimGrid. One a process, ever: SimGrid keeps its clock. Throws as
-/// load_simgrid().
+/// Flows share links max-min fairly. Those that share are SimGrid's, which is asked for where the first two do.
+std::unique_ptr<Network> make_fair_network(const EventGraph& graph);
+/// The same with all flows in SimGrid. One a process, ever: SimGrid keeps its clock. Throws as load_simgrid().
 std::unique_ptr<Network> make_simgrid_network(const EventGraph& graph);
 
 /// Loads the library that knows SimGrid, once a process, so that the children that come after it have it too. Throws

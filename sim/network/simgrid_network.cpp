@@ -22,14 +22,14 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 
-// SimGrid counts whole bytes, in 64 bits. Ours are fractions (7/8 of 4 bytes), so its byte is a part of ours: as small
-// a one as the largest flow leaves room for, at most 1/4096.
+// SimGrid counts whole bytes, in 64 bits. Ours are fractions (7/8 of 4 bytes, or what is left of a flow), so its byte
+// is a part of ours: as small a one as the largest flow leaves room for.
 double unit_for(const EventGraph& graph) {
   double most = 1;
   for (const Group& group : graph.groups)
     for (const Plan& plan : group.plans)
       for (const Plan::Flow& flow : plan.flows) most = std::max(most, graph.paths[flow.path].alike * flow.bytes.value);
-  return std::exp2(std::min(12.0, std::floor(62 - std::log2(most))));
+  return std::exp2(std::min(40.0, std::floor(62 - std::log2(most))));
 }
 // SimGrid's clock is a double that it may not move by less than this.
 constexpr double kStep = 1e-12;
@@ -57,8 +57,8 @@ class SimgridNetwork final : public Network {
     for (std::size_t i = 0; i < graph.paths.size(); ++i) {
       const int alike = graph.paths[i].alike;
       alike_.push_back(alike);
-      windows_.push_back(std::min(kUncapped, alike * graph.paths[i].cap().value * unit_));
-      s4u::Link* cap = zone->create_link("cap" + std::to_string(i), windows_.back())
+      const double most = std::min(kUncapped, alike * graph.paths[i].cap().value * unit_);
+      s4u::Link* cap = zone->create_link("cap" + std::to_string(i), most)
                            ->set_latency(alike > 1 ? 1.0 / alike : 0)
                            ->set_sharing_policy(s4u::Link::SharingPolicy::FATPIPE);
       cap->seal();
@@ -67,7 +67,6 @@ class SimgridNetwork final : public Network {
       s4u::Host* source = zone->create_host("path" + std::to_string(i), 1.0);
       zone->add_route(source->get_netpoint(), nullptr, nullptr, nullptr, route, false);
       sources_.push_back(source);
-      caps_.push_back(cap);
     }
     zone->seal();
     engine_.track_vetoed_activities(&stop_);
@@ -96,10 +95,6 @@ class SimgridNetwork final : public Network {
     flows_[comm.get()] = {next_, comm};
     comm->vetoable_start();
     return next_++;
-  }
-
-  void set_cap(int path, BytesPerSecond cap) override {
-    caps_[path]->set_bandwidth(std::min(windows_[path], alike_[path] * cap.value * unit_));
   }
 
   Seconds advance(Seconds until, std::vector<int>& ended) override {
@@ -152,9 +147,7 @@ class SimgridNetwork final : public Network {
   double unit_;  // SimGrid's bytes in one of ours
   s4u::Host* sink_;
   std::vector<s4u::Host*> sources_;
-  std::vector<s4u::Link*> caps_;
   std::vector<int> alike_;                                // paths that each stands for
-  std::vector<double> windows_;                           // the most that caps_ may be
   std::unordered_map<const s4u::Activity*, Flow> flows_;  // live; looked up, never walked
   std::vector<s4u::CommPtr> parked_;
   std::set<s4u::Activity*> stop_;

@@ -55,15 +55,18 @@ std::vector<Use> uses_of(const EventGraph& graph) {
   return uses;
 }
 
-/// By program: where its ranks have the groups whose first member decides how often loops repeat.
-std::vector<std::vector<int>> deciding_slots(const EventGraph& graph) {
-  std::vector<std::vector<int>> slots;
+/// Whether the first member of the group decides how often the loops of all are repeated.
+std::vector<bool> decided_by_one(const EventGraph& graph) {
+  std::vector<std::vector<int>> slots;  // of such groups, by program
   for (const Program& program : graph.programs) {
     std::vector<int>& of = slots.emplace_back();
     for (const Loop& loop : program.loops)
       if (loop.slot >= 0 && std::find(of.begin(), of.end(), loop.slot) == of.end()) of.push_back(loop.slot);
   }
-  return slots;
+  std::vector<bool> decided(graph.groups.size(), false);
+  for (const Rank& rank : graph.ranks)
+    for (const int slot : slots[rank.program]) decided[rank.groups[slot]] = true;
+  return decided;
 }
 
 /// Refines the colours of a graph that it keeps as lists of who is with whom.
@@ -73,6 +76,7 @@ class Refinement {
       : graph_(graph),
         apart_(apart),
         uses_(uses_of(graph)),
+        decided_(decided_by_one(graph)),
         uses_of_path_(graph.paths.size(),
                       [&](const auto& put) {
                         for (const Use& use : uses_) put(static_cast<std::size_t>(use.path), use);
@@ -187,14 +191,10 @@ class Refinement {
 
   /// By programs, and by which of the pauses are theirs; or a number of its own.
   void colour_ranks() {
-    const std::vector<std::vector<int>> deciding = deciding_slots(graph_);
     Numbering numbers;
     for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
       numbers.add(std::int64_t{graph_.ranks[r].program});
       numbers.add(std::int64_t{apart_ == Apart::kRanks ? static_cast<int>(r) : -1});
-      for (const int slot : deciding[graph_.ranks[r].program])
-        numbers.add(
-            std::int64_t{graph_.groups[graph_.ranks[r].groups[slot]].members.front() == static_cast<int>(r) ? 1 : 0});
       for (const PlacedPause& pause : graph_.pace.pauses)
         numbers.add(std::int64_t{pause.ranks.empty() || holds(pause.ranks, static_cast<int>(r))});
       colours_.rank.push_back(numbers.number());
@@ -257,12 +257,15 @@ class Refinement {
   }
   void put_pair(int first, int second) { pairs_.push_back(std::int64_t{first} << 32 | std::int64_t{second}); }
 
-  /// By how many members they have of each colour, each with it in which slot, and how many flows.
+  /// By how many members they have of each colour, each with it in which slot, and how many flows; and by who decides.
+  /// Whoever is of the decider's colour comes to the end of a body when it does and learns at that moment: it may be
+  /// taken for the decider.
   void refine_groups() {
     Numbering numbers;
     auto use = uses_.begin();
     for (std::size_t g = 0; g < graph_.groups.size(); ++g) {
       numbers.add(std::int64_t{colours_.group[g]});
+      numbers.add(std::int64_t{decided_[g] ? colours_.rank[graph_.groups[g].members.front()] : kUnused});
       for (const Seat* seat = seats_.begin(g); seat != seats_.end(g); ++seat)
         put_pair(colours_.rank[seat->rank], seat->slot);
       add_sorted(numbers);
@@ -304,7 +307,8 @@ class Refinement {
 
   const EventGraph& graph_;
   Apart apart_;
-  std::vector<Use> uses_;  // by group
+  std::vector<Use> uses_;      // by group
+  std::vector<bool> decided_;  // by group: its first member decides for all
   Lists<Use> uses_of_path_;
   Lists<Seat> seats_;
   Lists<Taker> takers_;

@@ -365,14 +365,14 @@ Sharing sharing_of(const EventGraph& graph) {
 Played play(const EventGraph& graph, NetworkKind network, const SpanSink& sink, const GoingOn* go_on) {
   check_graph(graph);
   if (network == NetworkKind::kReference) return Player(graph, make_reference_network, sink, go_on).run();
-  if (sharing_of(graph) != Sharing::kUnevenly) return Player(graph, make_even_network, sink, go_on).run();
+  if (sharing_of(graph) != Sharing::kUnevenly) return Player(graph, make_fair_network, sink, go_on).run();
   load_simgrid();
   GoingOn beside;  // the child's: it goes on until it is stopped
   if (go_on != nullptr) beside.write_more = go_on->write_more;
   return play_in_child(
       sink,
       [&](const SpanSink& to_parent) {
-        return Player(graph, make_simgrid_network, to_parent, go_on == nullptr ? nullptr : &beside).run();
+        return Player(graph, make_fair_network, to_parent, go_on == nullptr ? nullptr : &beside).run();
       },
       go_on == nullptr ? std::function<bool()>() : go_on->done);
 }

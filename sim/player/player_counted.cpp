@@ -74,7 +74,7 @@ void Player::find_circles() {
     for (const auto& [slot, plan] : collectives[graph_.ranks[rank].program]) {
       const Group& group = graph_.groups[graph_.ranks[rank].groups[slot]];
       sets.join(rank, static_cast<std::size_t>(group.members.front()));
-      if (make_network_ != make_simgrid_network) continue;  // no other has links that several groups share
+      if (make_network_ == make_reference_network) continue;  // where no links are shared
       for (const Plan::Flow& flow : group.plans[plan].flows)
         for (const int link : graph_.paths[flow.path].links) {
           std::size_t& of = user[link];

@@ -36,25 +36,22 @@ Ring ring_of_members(const Costs& costs, const std::vector<int>& members) {
 }
 
 /// "the 8 ranks of its node".
-std::string in_words(const Costs& costs, const std::vector<int>& members) {
-  const auto size = static_cast<int>(members.size());
-  std::set<int> nodes, node_groups;
-  int in_nodes = 0, in_groups = 0;
-  for (const int rank : members) {
-    const Place& place = costs.places[static_cast<std::size_t>(rank)];
-    const NodeGroup& group = costs.cluster.nodes[static_cast<std::size_t>(place.group)];
-    if (nodes.insert(place.node).second) in_nodes += group.gpus;
-    if (node_groups.insert(place.group).second) in_groups += group.count * group.gpus;
-  }
+std::string in_words(const Costs& costs, const Ring& ring) {
   const std::vector<NodeGroup>& all = costs.cluster.nodes;
+  const std::set<int> node_groups(ring.node_group.begin(), ring.node_group.end());
+  int in_nodes = 0, in_groups = 0;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) in_nodes += group_of(costs.cluster, ring, i).gpus;
+  for (const int group : node_groups)
+    in_groups += all[static_cast<std::size_t>(group)].count * all[static_cast<std::size_t>(group)].gpus;
+  const auto size = static_cast<std::size_t>(ring.ranks);
   const bool several =
       std::any_of(all.begin(), all.end(), [](const NodeGroup& group) { return group.count > 1; });  // nodes in a group
-  if (size == costs.ranks()) return fmt::format("all {} ranks", size);
+  if (ring.ranks == costs.ranks()) return fmt::format("all {} ranks", size);
   if (size == 1) return "the rank alone";
-  if (nodes.size() == 1 && size == in_nodes) return fmt::format("the {} ranks of its node", size);
-  if (node_groups.size() == 1 && size == in_groups) return fmt::format("the {} ranks of its node group", size);
-  if (several && node_groups.size() == members.size()) return fmt::format("{} ranks, one a node group", size);
-  if (nodes.size() == members.size()) return fmt::format("{} ranks, one a node", size);
+  if (ring.node.size() == 1 && ring.ranks == in_nodes) return fmt::format("the {} ranks of its node", size);
+  if (node_groups.size() == 1 && ring.ranks == in_groups) return fmt::format("the {} ranks of its node group", size);
+  if (several && node_groups.size() == size) return fmt::format("{} ranks, one a node group", size);
+  if (ring.node.size() == size) return fmt::format("{} ranks, one a node", size);
   return fmt::format("{} ranks", size);
 }
 
@@ -116,20 +113,21 @@ bool is_used(std::size_t edge, std::size_t edges, const PlanRequest& request, bo
   return (edge == 0) == (first_sends_on_first_edge != request.back);
 }
 
-/// `upwards`: of a pair, its first member is on the ring's first node.
-Plan plan_of(const PlanRequest& request, const Costs& costs, const CollectiveCost& one,
-             const std::vector<std::vector<int>>& edges, bool upwards) {
-  Plan plan;
-  plan.latency = request.count * one.latency;
-  plan.fixed = request.count * one.intra;
-  plan.sent_per_rank = request.count * one.sent_per_rank;
-  if (costs.interference) plan.sms = one.channels;
-  if (one.edge_bytes.value <= 0) return plan;
-  for (std::size_t i = 0; i < edges.size(); ++i)
-    for (const int path : edges[i])
-      if (is_used(i, edges.size(), request, upwards))
-        plan.flows.push_back({path, request.count * one.edge_bytes / static_cast<double>(edges[i].size())});
-  return plan;
+/// What a plan is on any group of a kind, and what each edge of its ring then carries.
+struct KindOfPlan {
+  Plan plan{};
+  Bytes on_edge{0};
+};
+
+KindOfPlan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring) {
+  const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs.cluster, ring);
+  KindOfPlan of;
+  of.plan.latency = request.count * one.latency;
+  of.plan.fixed = request.count * one.intra;
+  of.plan.sent_per_rank = request.count * one.sent_per_rank;
+  if (costs.interference) of.plan.sms = one.channels;
+  of.on_edge = request.count * one.edge_bytes;
+  return of;
 }
 
 /// Of a request on one group, whose ring it is, while all groups like it do the same.
@@ -173,33 +171,71 @@ class Plans {
 
   std::vector<Plan> of(const Ranks& ranks, const std::vector<int>& members, const Ring& ring,
                        const std::vector<std::vector<int>>& edges) {
-    const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
     std::set<int> kinds;
     for (const int rank : members) kinds.insert(costs_.kind_of[rank]);
-    const auto asks = [&](int kind, std::size_t p) { return asked_[static_cast<std::size_t>(kind)][p]; };
-    if (edges.empty()) {
-      const auto alike = known_.find({ranks, ring.node_group, ring.gpus, kinds});
-      if (alike != known_.end()) return alike->second;
+    const auto [known, is_new] = known_.try_emplace({ranks, ring.core_share, kinds, ring.node_group, ring.gpus});
+    if (is_new) known->second = of_kind(ranks, members, kinds, ring);
+    const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
+    std::vector<Plan> plans;
+    for (std::size_t p = 0; p < graph_.requests.size(); ++p) {
+      const auto& [plan, on_edge] = known->second[p];
+      plans.push_back(plan);
+      if (on_edge > Bytes{0}) add_flows(plans.back(), graph_.requests[p], on_edge, edges, upwards);
     }
-    std::vector<Plan> plans(graph_.requests.size());
-    for (std::size_t p = 0; p < plans.size(); ++p) {
-      const PlanRequest& request = graph_.requests[p];
-      if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), [&](int kind) { return asks(kind, p); }))
-        continue;
-      const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs_.cluster, ring);
-      plans[p] = plan_of(request, costs_, one, edges, upwards);
-      add_interference(plans[p], request, costs_, ring, members);
-    }
-    if (edges.empty()) known_.emplace(std::tuple(ranks, ring.node_group, ring.gpus, kinds), plans);
     return plans;
   }
 
  private:
+  std::vector<KindOfPlan> of_kind(const Ranks& ranks, const std::vector<int>& members, const std::set<int>& kinds,
+                                  const Ring& ring) const {
+    std::vector<KindOfPlan> plans(graph_.requests.size());
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+      const PlanRequest& request = graph_.requests[p];
+      const auto asks = [&](int kind) { return asked_[static_cast<std::size_t>(kind)][p]; };
+      if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), asks)) continue;
+      plans[p] = plan_of(request, costs_, ring);
+      add_interference(plans[p].plan, request, costs_, ring, members);
+    }
+    return plans;
+  }
+
+  /// `upwards`: of a pair, its first member is on the ring's first node.
+  void add_flows(Plan& plan, const PlanRequest& request, Bytes on_edge, const std::vector<std::vector<int>>& edges,
+                 bool upwards) const {
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      for (const int path : edges[i])
+        if (is_used(i, edges.size(), request, upwards))
+          plan.flows.push_back({path, on_edge / static_cast<double>(edges[i].size())});
+    const Seconds longest = longest_of(plan);
+    if (longest > kTie) return;
+    plan.fixed = std::max(plan.fixed, longest);
+    plan.flows.clear();
+  }
+
+  /// What a plan's flows take by themselves. Those that are over within the player's tie are no flows: a few bytes,
+  /// such as a norm, hold up nobody on the links, and a ring of all ranks would tell apart nodes that do the same.
+  Seconds longest_of(const Plan& plan) const {
+    std::map<int, Bytes> on_link;
+    Seconds longest;
+    for (const Plan::Flow& flow : plan.flows) {
+      const Path& path = graph_.paths[flow.path];
+      longest = std::max(longest, flow.bytes / path.cap());
+      for (const int link : path.links) {
+        const Bytes bytes = on_link[link] += flow.bytes;
+        longest = std::max(longest, bytes / graph_.links[link].bandwidth);
+        if (longest > kTie || graph_.links[link].burst > Bytes{0}) return Seconds{1};
+      }
+    }
+    return longest;
+  }
+
   const EventGraph& graph_;
   const Costs& costs_;
   std::vector<std::vector<bool>> asked_;
-  /// Of groups inside a node: those of another node of the same kind have the same.
-  std::map<std::tuple<Ranks, std::vector<int>, std::vector<std::vector<int>>, std::set<int>>, std::vector<Plan>> known_;
+  /// Other nodes of the same kinds have the same.
+  std::map<std::tuple<Ranks, double, std::set<int>, std::vector<int>, std::vector<std::vector<int>>>,
+           std::vector<KindOfPlan>>
+      known_;
 };
 
 /// Pairs are one group, from whichever of the two they are seen.
@@ -249,7 +285,7 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
       const std::vector<int>& members = groups.members[g];
       const Ring ring = ring_of_members(costs, members);
       if (known.size() == g) known.push_back(paths.edges(ring));
-      graph.groups.push_back({members, plans.of(listed, members, ring, known[g]), in_words(costs, members)});
+      graph.groups.push_back({members, plans.of(listed, members, ring, known[g]), in_words(costs, ring)});
     }
   }
 }

@@ -151,9 +151,13 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   const Candidate* best = nullptr;
   Badness least;
   for (const Candidate& each : finalists) {
-    // Contention makes none faster: what is ranked clearly behind the best need not be played.
+    // Contention makes none faster: what is ranked clearly behind the best need not be played. What is asked for is
+    // played anyhow.
     constexpr double kClearly = 1.001;
-    if (best != nullptr && !scenario.training.unsteady.varies())
+    const bool asked_for = each.added.entry.empty() &&
+                           each.spec.balance == balanced_where_unlike(each.spec, scenario).balance &&
+                           std::find(chosen.begin(), chosen.end(), static_cast<int>(each.added.index)) != chosen.end();
+    if (best != nullptr && !asked_for && !scenario.training.unsteady.varies())
       if (const std::optional<Badness> rank = ranked(each.spec)) {
         const auto [unfit, time] = *rank;
         // Of unlike GPUs its own division may fit where the one that it was ranked under does not.

@@ -4,27 +4,28 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "models/price/partition.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/parallel.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/player/player.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr Seconds kForever{std::numeric_limits<double>::infinity()};
-
-std::unique_ptr<Network> make(NetworkKind kind, const EventGraph& graph) {
-  return kind == NetworkKind::kSimgrid ? make_simgrid_network(graph) : make_reference_network(graph);
-}
 
 EventGraph one_link(double bandwidth) {
   EventGraph graph;
@@ -33,19 +34,50 @@ EventGraph one_link(double bandwidth) {
   return graph;
 }
 
-void cap_changes_a_flow_under_way(NetworkKind kind) {
-  // 100 B at 10 B/s from 1000 s; at 1005 s half are left, and from then on 5 B/s: 10 s more.
-  const EventGraph graph = one_link(10);
-  const auto network = make(kind, graph);
+/// When each of 40 flows ends that start at random moments over paths which share some links.
+using Ends = std::array<double, 40>;
+
+Ends ends_on(MakeNetwork make, int seed) {
+  Random random(seed);
+  EventGraph graph;
+  constexpr int kLinks = 8, kPaths = 12;
+  for (int l = 0; l < kLinks; ++l) graph.links.push_back({"link", BytesPerSecond{random.uniform(1, 3)}});
+  for (int p = 0; p < kPaths; ++p) {
+    Path path{{random.integer(0, kLinks - 1)}};
+    const int other = random.integer(0, kLinks - 1);
+    if (other != path.links[0]) path.links.push_back(other);
+    if (random.integer(0, 3) == 0) path.ends = BytesPerSecond{0.7};
+    graph.paths.push_back(path);
+  }
+  const auto network = make(graph);
+  Ends ends{};
+  Seconds now{0};
   std::vector<int> ended;
-  network->start(0, Bytes{100}, Seconds{1000});
-  EXPECT_NEAR(network->advance(Seconds{1005}, ended).value, 1005, 1e-9);
-  EXPECT_TRUE(ended.empty());
-  network->set_cap(0, BytesPerSecond{5});
-  EXPECT_NEAR(network->advance(kForever, ended).value, 1015, 1e-9);
-  EXPECT_EQ(ended, std::vector<int>{0});
+  const auto go_on_to = [&](Seconds until) {
+    do {
+      ended.clear();
+      now = network->advance(until, ended);
+      for (const int flow : ended) ends[static_cast<std::size_t>(flow)] = now.value;
+    } while (now < until && !ended.empty());
+  };
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    network->start(random.integer(0, kPaths - 1), Bytes{random.uniform(1, 5)}, now);
+    if (random.integer(0, 4) > 0) go_on_to(now + Seconds{random.uniform(0, 3)});
+  }
+  go_on_to(kForever);
+  return ends;
 }
-TEST(Network, ACapChangesAFlowUnderWayInTheReference) { cap_changes_a_flow_under_way(NetworkKind::kReference); }
+
+TEST(Network, FlowsEndAlikeWhetherSimgridHasAllOrThoseThatShare) {
+  for (int seed = 0; seed < 10; ++seed) {
+    const std::function<Ends(std::size_t)> ends = [seed](std::size_t i) {  // in a process of its own, for SimGrid
+      return ends_on(i == 0 ? make_fair_network : make_simgrid_network, seed);
+    };
+    const std::vector<Ends> both = values_in_children<Ends>(2, 2, ends);
+    for (std::size_t flow = 0; flow < both[0].size(); ++flow)
+      ASSERT_NEAR(both[0][flow], both[1][flow], 1e-9 * both[1][flow]) << "seed " << seed << " flow " << flow;
+  }
+}
 
 /// A collective of one flow, played on SimGrid.
 double played(double bytes, double bandwidth) {
@@ -126,7 +158,23 @@ TEST(Network, ASlowAdapterHoldsUpBothOfItsEdges) {
 }
 
 // The last one here: SimGrid's clock is one a process, and play() forks.
-TEST(Network, ACapChangesAFlowUnderWayInSimgrid) { cap_changes_a_flow_under_way(NetworkKind::kSimgrid); }
+TEST(Network, AFlowThatAnotherJoinsGivesItHalfFromThenOn) {
+  // 100 B at 10 B/s from 1000 s. At 1005 s 25 B join the 50 that are left, 5 B/s each: they end at 1010 s, and the 25 B
+  // that are then left of the first at 1012.5 s. What is alone on the other link ends at 1000 + 60 / 5 s.
+  EventGraph graph = one_link(10);
+  graph.links.push_back({"other", BytesPerSecond{5}});
+  graph.paths.push_back({{1}});
+  const auto network = make_fair_network(graph);
+  std::vector<int> ended;
+  network->start(0, Bytes{100}, Seconds{1000});
+  network->start(1, Bytes{60}, Seconds{1000});
+  EXPECT_EQ(network->advance(Seconds{1005}, ended), Seconds{1005});
+  network->start(0, Bytes{25}, Seconds{1005});
+  EXPECT_NEAR(network->advance(kForever, ended).value, 1010, 1e-9);
+  EXPECT_NEAR(network->advance(kForever, ended).value, 1012, 1e-9);
+  EXPECT_NEAR(network->advance(kForever, ended).value, 1012.5, 1e-9);
+  EXPECT_EQ(ended, (std::vector<int>{2, 1, 0}));
+}
 
 }  // namespace
 }  // namespace accosim
