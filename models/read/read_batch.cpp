@@ -35,8 +35,9 @@ void read_steps(ObjectReader& reader, Training& training) {
   reader.integer(kBatch, 1, kMaxInteger);
   if (reader.has(kSteps)) {
     reader.integer(kSteps, 1, kMaxInteger);
-    reader.fail(kBatch, "says how many micro-batches an update has, as gradient_accumulation_steps does; write one of "
-                        "the two");
+    reader.fail(kBatch,
+                "says how many micro-batches an update has, as gradient_accumulation_steps does; write one of "
+                "the two");
   }
 }
 
@@ -58,13 +59,13 @@ void share_global_batch(Training& training, const Cluster& cluster, ObjectReader
     return;
   }
   const int replicas = static_cast<int>(gpu_count(cluster)) / model_ranks_of(training.parallel);
-  reader.fail(kBatch,
-              fmt::format("is {}, and {} replica{} of the model with a micro-batch each do{} {} samples at a time{}; "
-                          "write {}",
-                          asked, replicas, replicas == 1 ? "" : "s", replicas == 1 ? "es" : "", at_once,
-                          apart == 1 ? std::string()
-                                     : fmt::format(", in groups of {} that interleaved chunks take", apart),
-                          nearest_multiples(asked, at_once * apart)));
+  reader.fail(
+      kBatch,
+      fmt::format("is {}, and {} replica{} of the model with a micro-batch each do{} {} samples at a time{}; "
+                  "write {}",
+                  asked, replicas, replicas == 1 ? "" : "s", replicas == 1 ? "es" : "", at_once,
+                  apart == 1 ? std::string() : fmt::format(", in groups of {} that interleaved chunks take", apart),
+                  nearest_multiples(asked, at_once * apart)));
 }
 
 }  // namespace accosim

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "models/read/other_words.hpp"
-#include "models/read/read_nccl.hpp"
 #include "models/read/read_batch.hpp"
+#include "models/read/read_nccl.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_unsteady.hpp"
 #include "models/spec/accocal_step.hpp"

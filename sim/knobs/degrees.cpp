@@ -71,9 +71,8 @@ std::vector<Parallel> degrees_of(const Scenario& scenario) {
   std::vector<Parallel> all;
   for (int tensor = 1; tensor <= scenario.cluster.nodes.front().gpus; ++tensor) {
     if (gpus % tensor != 0 || !can_split_tensors(scenario.model, scenario.cluster, tensor)) continue;
-    const bool usual = training.parallel.tensor > 1
-                           ? training.parallel.sequence
-                           : split_defaults(training.framework, training.parallel).sequence;
+    const bool usual = training.parallel.tensor > 1 ? training.parallel.sequence
+                                                    : split_defaults(training.framework, training.parallel).sequence;
     const bool divides = training.sequence_length % tensor == 0;
     for (Parallel& each : pipelines_of(scenario, gpus / tensor)) {
       each.tensor = tensor;
