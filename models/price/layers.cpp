@@ -227,7 +227,11 @@ bool is_recomputed(const RecomputedBlocks& blocks, int index) {
   return (index + 1) % blocks.every == 0 && reached(index + 1) > reached(index);
 }
 
-std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
+namespace {
+
+/// Those of these ranges, one after the other.
+std::vector<Layer> layers_in(const std::vector<LayerRange>& ranges, const Model& model, const Workload& workload,
+                             const ModelShare& share) {
   const bool whole_only = family_of(model).measured || workload.implementation == Implementation::kAccocal;
   if (share.tensor > 1 && whole_only) throw std::logic_error("these layers are not split");
   if (family_of(model).measured) {
@@ -242,22 +246,33 @@ std::vector<Layer> layers_of(const Model& model, const Workload& workload, const
   if (workload.implementation == Implementation::kAccocal)
     return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
                           workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
-  std::vector<Layer> layers;
-  layers.reserve(static_cast<std::size_t>(model.num_hidden_layers) + 2);
-  layers.push_back(embedding_layer(model, z));
   using Kind = std::pair<int, bool>;
   std::vector<std::pair<Kind, Layer>> built;  // by window and recomputation: equal blocks are built once
-  for (int i = 0; i < model.num_hidden_layers; ++i) {
-    const std::size_t index = static_cast<std::size_t>(i);
+  const auto block = [&](int i) -> const Layer& {
+    const auto index = static_cast<std::size_t>(i);
     const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
     const Kind kind{window, is_recomputed(workload.recomputed_blocks, i)};
     auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == kind; });
     if (same == built.end())
       same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, kind.second)});
-    layers.push_back(same->second);
-  }
-  layers.push_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
+    return same->second;
+  };
+  std::vector<Layer> layers;
+  for (const LayerRange& range : ranges)
+    for (int i = range.begin; i < range.end; ++i)
+      if (i == 0)
+        layers.push_back(embedding_layer(model, z));
+      else if (i <= model.num_hidden_layers)
+        layers.push_back(block(i - 1));
+      else
+        layers.push_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
   return layers;
+}
+
+}  // namespace
+
+std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
+  return layers_in({{0, model.num_hidden_layers + 2}}, model, workload, share);
 }
 
 Bytes buffer_bytes(const Model& model, Implementation implementation) {
@@ -302,12 +317,9 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share) {
   return ranges;
 }
 
-std::vector<Layer> share_of(const std::vector<Layer>& layers, const ModelShare& share) {
-  if (share.stages == 1 && share.chunks == 1) return layers;
-  std::vector<Layer> own;
-  for (const LayerRange& range : chunk_ranges(static_cast<int>(layers.size()) - 2, share))
-    own.insert(own.end(), layers.begin() + range.begin, layers.begin() + range.end);
-  return own;
+std::vector<Layer> own_layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
+  if (share.stages == 1 && share.chunks == 1) return layers_of(model, workload, share);
+  return layers_in(chunk_ranges(model.num_hidden_layers, share), model, workload, share);
 }
 
 Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share) {
@@ -315,8 +327,11 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   needed.attention = Attention::kFlash;
   needed.recompute = Recompute::kNone;
   needed.implementation = Implementation::kFused;
+  ModelShare flops = share;
+  flops.tensor = 1;
+  flops.sequence = false;
   Flops forward;
-  for (const Layer& layer : share_of(layers_of(model, needed), share))
+  for (const Layer& layer : own_layers_of(model, needed, flops))
     for (const Operator& op : layer.operators) forward += op.forward_flops;
   return 3.0 / share.tensor * forward;
 }

@@ -71,7 +71,7 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
   kind.workload = workload;
   kind.share = share;
   kind.tied_embeddings = model.tie_word_embeddings && share.stages == 1;
-  kind.layers = share_of(layers_of(model, workload, share), share);
+  kind.layers = own_layers_of(model, workload, share);
   const bool cut = share.stages * share.chunks > 1;
   if (!cut) kind.chunk_layers = {static_cast<int>(kind.layers->size())};
   for (const LayerRange& chunk : cut ? chunk_ranges(model.num_hidden_layers, share) : std::vector<LayerRange>())

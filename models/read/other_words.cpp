@@ -106,11 +106,7 @@ const std::map<std::string, std::string>& training_words() {
     }
     add(words, {"parallelism", "model_parallel"}, is_here("parallel"));
     add_unmodelled(words);
-    add(words, {"global_batch_size", "train_batch_size", "total_batch_size", "samples_per_update"},
-        "it is micro_batch_size x gradient_accumulation_steps x GPUs: write \"gradient_accumulation_steps\": the "
-        "global "
-        "batch / (micro_batch_size x GPUs); where \"parallel\" splits the model, its replicas are counted and not "
-        "GPUs");
+    add(words, {"train_batch_size", "total_batch_size", "samples_per_update"}, is_here("global_batch_size"));
     add(words,
         {"batch_size", "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch", "mbs",
          "local_batch_size", "device_batch_size"},

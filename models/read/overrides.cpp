@@ -76,6 +76,16 @@ bool is_optional(const std::string& pointer) {
   return std::find(std::begin(kOptional), std::end(kOptional), pointer) != std::end(kOptional);
 }
 
+/// Of two keys that say the same one way or the other, one is written: setting it takes the other away.
+constexpr std::string_view kBatch[] = {"/training/gradient_accumulation_steps", "/training/global_batch_size"};
+
+void take_other_away(JsonValue& tree, const std::string& pointer) {
+  if (std::find(std::begin(kBatch), std::end(kBatch), pointer) == std::end(kBatch)) return;
+  if (auto* const training = const_cast<JsonValue*>(tree.find("training")))
+    for (const std::string_view other : kBatch)
+      if (other != pointer) training->erase(std::string(other.substr(other.rfind('/') + 1)));
+}
+
 }  // namespace
 
 void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics) {
@@ -112,6 +122,7 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
                     "such as /cluster/nodes/0/device={\"inherits\": \"A100-SXM4-80GB\"}");
     return;
   }
+  if (value.kind != JsonKind::kNull) take_other_away(tree, pointer);
   JsonValue* at = &tree;
   std::string walked;
   for (std::size_t i = 0; i < keys->size(); ++i) {

@@ -173,8 +173,7 @@ void read_messages(const Reading& of) {
 /// Blocks of every chunk where nobody lists them: equal, or the first ones have a block more where that may be.
 void share_blocks(const Reading& of) {
   const int blocks = of.model->num_hidden_layers, stages = of.parallel.pipeline, chunks = of.parallel.chunks;
-  const bool equal = wants_equal_stages(of.read.framework);
-  const auto goes = [&](int runs) { return runs <= blocks && (!equal || blocks % runs == 0); };
+  const auto goes = [&](int runs) { return can_split_blocks(*of.model, of.read.framework, runs, 1); };
   const char* const list = "list \"stage_layers\"";
   if (!goes(stages))
     return of.reader.fail(
@@ -279,6 +278,11 @@ void refuse_parts(const Reading& of) {
 }
 
 }  // namespace
+
+bool can_split_blocks(const Model& model, Framework framework, int stages, int chunks) {
+  const long long runs = 1LL * stages * chunks, blocks = model.num_hidden_layers;
+  return runs <= blocks && (blocks % runs == 0 || !wants_equal_stages(framework));
+}
 
 Parallel read_parallel(ObjectReader& training, const Training& read, const std::optional<Model>& model) {
   JsonValue* const value = training.find("parallel");
@@ -399,6 +403,10 @@ void check_steps(const Training& training, const Cluster& cluster, ObjectReader&
 
 }  // namespace
 
+bool can_split_tensors(const Model& model, const Cluster& cluster, int ranks) {
+  return splits(&model, ranks) && nodes_split(cluster, ranks);
+}
+
 bool check_parallel(const Training& training, const std::optional<Model>& model, const Cluster& cluster,
                     ObjectReader& top) {
   const Parallel& parallel = training.parallel;
@@ -410,8 +418,14 @@ bool check_parallel(const Training& training, const std::optional<Model>& model,
     reader.fail(kTensor, wrong);
   else if (const std::string lacking = wrong_pipeline(parallel, cluster); !lacking.empty())
     reader.fail(kPipeline, lacking);
-  if (parallel.schedule == PipelineSchedule::kInterleaved && training.gradient_accumulation_steps > 0)
-    check_steps(training, cluster, top);
+  return top.diagnostics().errors.size() == before;
+}
+
+bool check_pipeline_steps(const Training& training, const Cluster& cluster, ObjectReader& top) {
+  const std::size_t before = top.diagnostics().errors.size();
+  const Parallel& parallel = training.parallel;
+  const bool groups = parallel.pipeline > 1 && parallel.schedule == PipelineSchedule::kInterleaved;
+  if (groups && training.gradient_accumulation_steps > 0) check_steps(training, cluster, top);
   return top.diagnostics().errors.size() == before;
 }
 

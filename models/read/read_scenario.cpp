@@ -11,6 +11,7 @@
 #include "models/base/text.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/hf_config.hpp"
+#include "models/read/read_batch.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_schedule.hpp"
@@ -114,9 +115,14 @@ Ground read_parts(ObjectReader& top) {
   } else {
     top.fail("cluster", "missing; write the path of a cluster file");
   }
+  if (!ground.cluster) return ground;
   // After an error no schedule shall be looked at on a grid that there is not.
-  if (ground.cluster && !check_parallel(ground.training, ground.model, *ground.cluster, top))
+  if (!check_parallel(ground.training, ground.model, *ground.cluster, top)) {
     ground.training.parallel = {};
+    return ground;
+  }
+  share_global_batch(ground.training, *ground.cluster, top);
+  if (!check_pipeline_steps(ground.training, *ground.cluster, top)) ground.training.parallel = {};
   return ground;
 }
 

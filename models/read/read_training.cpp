@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/read/other_words.hpp"
+#include "models/read/read_batch.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_unsteady.hpp"
@@ -81,7 +82,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.overheads = constants().overheads;
   training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
   training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
-  training.gradient_accumulation_steps = reader.integer("gradient_accumulation_steps", 1, kMaxInteger, 1);
+  read_steps(reader, training);
   training.balance = reader.choice("balance", Balance::kNone);
   training.train_tokens = reader.number("train_tokens", Range{0, 1e18, true});
   training.precision = reader.choice("precision", Dtype::kBf16, dtype_advice());

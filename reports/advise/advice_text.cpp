@@ -146,7 +146,8 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
   text += fmt::format("; {} do not fit; {} have updates of another size", advice.do_not_fit, advice.other_batch);
   if (advice.cannot_win > 0)
     text += fmt::format(
-        "; {} of many collectives were not played, since a rank of theirs by itself is {} % beyond the best",
+        "; {} were not played, since what they take at least is beyond the best ({} % beyond it for those of many "
+        "collectives)",
         advice.cannot_win, std::lround(100 * (kHopeful - 1)));
   std::size_t refused = 0;
   for (const Refusal& each : advice.refusals) refused += each.points;
@@ -210,7 +211,7 @@ void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions
   for (const FormResult& form : answer.advice.forms) {
     if (form.best) continue;
     std::string why = fmt::format("{}: none of {}", answer.space.forms[form.form].label, points_of(form.points));
-    if (form.cannot_win > 0) why += fmt::format("; {} take too long even for a rank by itself", form.cannot_win);
+    if (form.cannot_win > 0) why += fmt::format("; {} take at least longer than the best", form.cannot_win);
     if (form.do_not_fit > 0) why += fmt::format("; {} do not fit", form.do_not_fit);
     if (form.other_batch > 0) why += fmt::format("; {} have updates of another size", form.other_batch);
     if (form.nearest_samples)

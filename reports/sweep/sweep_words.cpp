@@ -259,7 +259,9 @@ std::string value_in_words(const Axis& axis, const std::string& name, std::size_
   if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
   const bool counts =
       numbers && are_whole(*numbers) &&
-      ends_with_key(axis, {"count", "gpus", "gradient_accumulation_steps", "micro_batch_size", "sequence_length"});
+      ends_with_key(axis, {"count", "gpus", "gradient_accumulation_steps", "global_batch_size", "micro_batch_size",
+                           "sequence_length", "tensor_parallel_size", "pipeline_parallel_size",
+                           "virtual_pipeline_stages"});
   return counts && name.rfind("count", 0) != 0 ? value + " " + name : fmt::format("{} = {}", name, value);
 }
 
@@ -367,9 +369,9 @@ std::string samples_in_words(const std::vector<Ranked>& ranking) {
   }
   if (most < 1.001 * least) return "";
   return fmt::format(
-      " Points ask for updates of {} to {} samples, and larger ones communicate less often: set "
-      "gradient_accumulation_steps beside the axis (--zip) to compare them at as many.",
-      human_count(least), human_count(most));
+      " Points ask for updates of {} to {} samples, and larger ones communicate less often: --set "
+      "/training/global_batch_size={:.0f} compares them at as many.",
+      human_count(least), human_count(most), most);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/advise/bound.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/resident.hpp"
@@ -77,6 +78,30 @@ double most_steps(const Scenario& scenario) {
   return most;
 }
 
+/// A bound of what a play comes to, in seconds a sample, and how far beyond the best it may be.
+struct Least {
+  double per_sample = 0;
+  double hopeful = kHopeful;
+};
+
+/// Of what takes long to play; nothing of what does not, or of which no bound is known: of micro-batches that are
+/// drawn, and of unlike ranks that go on while they wait.
+std::optional<Least> least_of(const Scenario& scenario, const ScheduleSpec& spec, const Costs& costs, double most) {
+  const Training& training = scenario.training;
+  if (training.unsteady.varies()) return std::nullopt;
+  const bool grows = accumulates_while_waiting(spec), split = model_ranks_of(training.parallel) > 1;
+  const int steps = training.gradient_accumulation_steps;
+  const double samples = samples_asked(scenario);
+  if (!split) {
+    if (grows || collectives_of(spec, most_steps(scenario), scenario.model) <= kManyCollectives) return std::nullopt;
+    return Least{least_time_per_sample(scenario, spec, costs), kHopeful};
+  }
+  if (!grows) return Least{least_update_time(spec, costs, steps).value / samples, 1};
+  if (costs.kinds.size() != static_cast<std::size_t>(training.parallel.pipeline)) return std::nullopt;
+  // Of more micro-batches each stage's take in proportion; the way to it and back is one for all that there may be.
+  return Least{least_update_time(spec, costs, steps).value / std::max(samples, most), 1};
+}
+
 /// What a play comes to.
 void add_play(Evaluation& result, const RunResult& run, const Asked& asked) {
   result.has_time = true;
@@ -133,15 +158,14 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kDoesNotFit;
     return result;
   }
-  // Of micro-batches that are drawn it is not known what they take.
-  const bool many = !grows && !scenario.training.unsteady.varies() &&
-                    collectives_of(spec, most_steps(scenario), scenario.model) > kManyCollectives;
-  if (many && (worth.postponed || worth.best)) {
-    const double hopeful = least_time_per_sample(scenario, spec, costs);
-    result.update_time = hopeful * result.samples;
-    if (worth.postponed || result.spent_per_sample() > kHopeful * *worth.best) {
-      result.state = worth.postponed ? PointState::kPostponed : PointState::kCannotWin;
-      return result;
+  if (worth.postponed || worth.best) {
+    if (const std::optional<Least> least_time = least_of(scenario, spec, costs, asked.samples * (1 + tolerance))) {
+      result.update_time = least_time->per_sample * result.samples;
+      result.hopeful = least_time->hopeful;
+      if (worth.postponed || result.spent_per_sample() > result.hopeful * *worth.best) {
+        result.state = worth.postponed ? PointState::kPostponed : PointState::kCannotWin;
+        return result;
+      }
     }
   }
   const RunResult run = run_schedule(scenario, spec, evaluations);

@@ -18,12 +18,15 @@ namespace accosim {
 
 enum class PointState : std::uint8_t {
   kPlayed,      ///< it may win
-  kCannotWin,   ///< it takes long to play, and one rank by itself is slower than the best
+  kCannotWin,   ///< it takes long to play, and what it takes at least is more than the best
   kDoesNotFit,  ///< into memory; it is not played
   kOtherBatch,  ///< its updates have other numbers of samples than were asked for
   kRefused,     ///< the scenario cannot be so
   kPostponed,   ///< it takes long to play, and waits until there is something to hold it against
 };
+
+/// A point of many collectives is played where a rank by itself spends at most so many times the best.
+inline constexpr double kHopeful = 1.1;
 
 /// What is made least.
 enum class Objective : std::uint8_t { kTime, kCost };
@@ -49,6 +52,7 @@ struct Evaluation {
   double total_time = 0;         ///< s, of all tokens
   double spent_in_a_second = 1;  ///< of what is made least: 1 s, or the price of it
   double longer = 1;             ///< samples, than those asked for
+  double hopeful = kHopeful;     ///< of kPostponed: it is played while what it spends is at most so many times the best
 
   double time_per_sample() const { return update_time / samples; }
   /// Of a sample as long as those asked for.
@@ -70,13 +74,13 @@ struct Asked {
 };
 
 /// Which points are worth the time that they take to play. One of many collectives is played only where a rank by
-/// itself, without interference and others to wait for, spends at most kHopeful times the best.
+/// itself, without interference and others to wait for, spends at most kHopeful times the best; one that splits its
+/// model only where its least_update_time() is no more than the best.
 struct Worth {
-  bool postponed = false;      ///< one of many collectives waits
+  bool postponed = false;      ///< such a one waits
   std::optional<double> best;  ///< spent a sample, of those without a caveat; absent: all are played
 };
 inline constexpr double kManyCollectives = 1500;  ///< of an update
-inline constexpr double kHopeful = 1.1;
 
 /// The schedule `label` of the scenario with these settings. A scenario that is refused throws ScenarioError.
 Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,

@@ -30,7 +30,8 @@ std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t 
   return indices;
 }
 
-constexpr std::size_t kTogether = 16;  ///< points that take long
+// Points that take long, played at once: few before something is known that the others can be held against.
+constexpr std::size_t kFirstTogether = 2, kTogether = 16;
 
 /// Of what a sample takes, in time or money.
 double steps_of(double spent) { return std::floor(std::log(spent) / std::log1p(kEqualTimes)); }
@@ -117,10 +118,21 @@ class Search {
     std::stable_sort(points.begin(), points.end(), [](const TriedPoint& a, const TriedPoint& b) {
       return a.evaluation.spent_per_sample() < b.evaluation.spent_per_sample();
     });
-    for (std::size_t from = 0; from < points.size(); from += kTogether) {
+    std::size_t together = kFirstTogether;
+    for (std::size_t from = 0; from < points.size();) {
       std::vector<std::size_t> some;
-      for (std::size_t i = from; i < std::min(points.size(), from + kTogether); ++i) some.push_back(points[i].index);
+      for (; from < points.size() && some.size() < together; ++from) {
+        Evaluation& each = points[from].evaluation;
+        if (!best_spent_ || each.spent_per_sample() <= each.hopeful * *best_spent_) {
+          some.push_back(points[from].index);
+          continue;
+        }
+        each.state = PointState::kCannotWin;
+        keep(std::move(points[from]));
+      }
+      if (some.empty()) continue;
       for (TriedPoint& point : tried_(some, {.postponed = false, .best = best_spent_})) keep(std::move(point));
+      together = std::min(kTogether, 2 * together);
     }
   }
 

@@ -115,12 +115,16 @@ class UsualKnobs {
  public:
   UsualKnobs(const LoadedScenario& loaded, bool nodes)
       : smaller_(smaller_work(loaded)), training_(loaded.scenario.training) {
+    // How many nodes, in how many parts the model is and how large a micro-batch is decide together how often gradients
+    // are accumulated. Who has written no "parallel" has a model that is whole on each GPU.
+    const bool degrees = writes(*loaded.tree, "/training/parallel");
+    const char* const work = degrees ? kDegreesKnob : kMicroBatchKnob;
     for (const KnobRow& row : knob_rows()) {
       const std::string_view name = row.name;
-      if (row.of_scenario == nullptr || name == kNodesKnob) continue;
-      // How many nodes and how large a micro-batch decide together how often gradients are accumulated.
-      const bool both = nodes && name == kMicroBatchKnob;
-      rows_.push_back({&row, both ? ways_to_work(loaded, {.nodes = true, .sizes = true}) : row.of_scenario(loaded)});
+      const bool of_work = name == kNodesKnob || name == kDegreesKnob || name == kMicroBatchKnob;
+      if (row.of_scenario == nullptr || (of_work && name != work)) continue;
+      rows_.push_back({&row, of_work ? ways_to_work(loaded, {.nodes = nodes, .degrees = degrees, .sizes = true})
+                                     : row.of_scenario(loaded)});
     }
   }
 
@@ -128,8 +132,9 @@ class UsualKnobs {
     std::vector<Knob> knobs;
     for (const auto& [row, alternatives] : rows_) {
       std::vector<Alternative> all = alternatives;
+      const std::string_view name = row->name;
       const bool more =
-          row->name == std::string_view(kMicroBatchKnob) && traits_of(form.schedule).takes("late_communication");
+          (name == kMicroBatchKnob || name == kDegreesKnob) && traits_of(form.schedule).takes("late_communication");
       if (more) all.insert(all.end(), smaller_.begin(), smaller_.end());
       knobs.push_back(for_form(*row, std::move(all), form, training_));
     }

@@ -29,6 +29,10 @@ bool is_fixed(const Scenario& scenario) {
 
 std::vector<Alternative> micro_batches(const LoadedScenario& loaded) { return ways_to_work(loaded, {.sizes = true}); }
 
+std::vector<Alternative> degrees(const LoadedScenario& loaded) {
+  return ways_to_work(loaded, {.degrees = true, .sizes = true});
+}
+
 std::vector<Alternative> nodes(const LoadedScenario& loaded) { return ways_to_work(loaded, {.nodes = true}); }
 
 std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
@@ -146,6 +150,11 @@ std::vector<KnobRow> scenario_rows() {
       {.name = kNodesKnob,
        .meaning = "the nodes that are used, with as many more micro-batches as keep the samples of an update",
        .of_scenario = nodes,
+       .coarse = true},
+      {.name = kDegreesKnob,
+       .meaning = "tensor, sequence and pipeline parallelism: the degrees that divide the model and the cluster, each "
+                  "with the micro-batches that keep the samples of an update",
+       .of_scenario = degrees,
        .coarse = true},
       {.name = kMicroBatchKnob,
        .meaning = "the micro-batch, with the accumulation that keeps the samples of an update; on unlike GPUs also the "

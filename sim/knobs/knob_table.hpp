@@ -33,6 +33,7 @@ struct KnobRow {
 };
 
 inline constexpr const char* kNodesKnob = "nodes";
+inline constexpr const char* kDegreesKnob = "parallel";
 inline constexpr const char* kMicroBatchKnob = "micro_batch";
 
 /// The scenario's first, then the schedules'.
@@ -41,13 +42,14 @@ const std::vector<KnobRow>& knob_rows();
 /// Throws BadInput where there is none, with the names of those that are there.
 const KnobRow& knob_named(const std::string& name);
 
-/// What may differ from what is written: the nodes that are used, and the sizes of micro-batches.
+/// What may differ from what is written: the nodes that are used, into how many parts the model is split, and the sizes
+/// of micro-batches.
 struct WorkChoice {
-  bool nodes = false, sizes = false;
+  bool nodes = false, degrees = false, sizes = false;
 };
 /// Micro-batches and accumulation that keep the samples of an update, the first as written. Sizes: powers of two times
 /// what is written and, where GPUs differ, the work divided by their speed, with those sizes or with sizes of each kind
-/// of GPU that the division chooses. Nodes: fewer of them.
+/// of GPU that the division chooses. Nodes: fewer of them. Degrees: all that divide the model and the cluster.
 std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkChoice& choice);
 /// Numbers of micro-batches that an update may begin with, below what is written, for schedules whose ranks go on while
 /// they wait and so come to more; none where ranks are alike.

@@ -16,6 +16,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/knobs/degrees.hpp"
 #include "sim/knobs/form.hpp"
 #include "sim/knobs/knob_table.hpp"
 
@@ -36,21 +37,31 @@ std::optional<int> times(int value, int up, int down) {
   return static_cast<int>(product / down);
 }
 
-/// All micro-batches times up / down, and as many fewer or more of them; nothing where that is not whole.
+bool has_own_steps(const Scenario& scenario) {
+  return std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(),
+                     [](const NodeGroup& each) { return !each.accumulation_steps.empty(); });
+}
+
+/// All micro-batches times up / down, and as many fewer or more of them; nothing where that is not whole, or no whole
+/// groups of a pipeline that takes them in groups.
 std::optional<Scenario> scaled(Scenario scenario, int up, int down) {
   Training& training = scenario.training;
   const bool steps_of_nobody = all_have_own_steps(scenario.cluster);
+  const auto whole = [apart = micro_batches_apart(training.parallel), up, down](int steps) {
+    const std::optional<int> scaled_steps = times(steps, down, up);
+    return scaled_steps && *scaled_steps % apart == 0 ? scaled_steps : std::nullopt;
+  };
   for (NodeGroup& group : scenario.cluster.nodes) {
     const std::optional<int> size = times(group.micro_batch_size, up, down);
     if (!size) return std::nullopt;
     group.micro_batch_size = *size;
     for (int& steps : group.accumulation_steps) {
-      const std::optional<int> own = times(steps, down, up);
+      const std::optional<int> own = whole(steps);
       if (!own) return std::nullopt;
       steps = *own;
     }
   }
-  const std::optional<int> steps = times(training.gradient_accumulation_steps, down, up);
+  const std::optional<int> steps = whole(training.gradient_accumulation_steps);
   if (!steps && !steps_of_nobody) return std::nullopt;
   if (steps) training.gradient_accumulation_steps = *steps;
   // Where every group has its own it is nobody's.
@@ -97,6 +108,8 @@ std::vector<std::string> settings_from(const LoadedScenario& written, const Scen
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   std::vector<std::string> set{fmt::format("/training/{}={}", kMicroBatch, training.micro_batch_size),
                                fmt::format("/training/{}={}", kSteps, training.gradient_accumulation_steps)};
+  if (!same_degrees(training.parallel, written.scenario.training.parallel))
+    set.push_back(degrees_setting(written, training.parallel));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::string size = of_group(scenario.cluster, g, kMicroBatch), steps = of_group(scenario.cluster, g, kSteps);
     if (groups[g].count != written.scenario.cluster.nodes[g].count)
@@ -130,13 +143,11 @@ std::vector<int> counts_of(int count, int least, bool few) {
   return counts;
 }
 
-/// The scenario on fewer nodes, with as many more micro-batches as keep the samples of an update, or smaller ones where
-/// they are then whole; the most nodes first. None where groups have micro-batches of their own number.
+/// The scenario on fewer nodes, the most first. None where groups have micro-batches of their own number.
 std::vector<Scenario> on_fewer_nodes(const Scenario& scenario) {
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   std::vector<Scenario> all;
-  if (std::any_of(groups.begin(), groups.end(), [](const NodeGroup& each) { return !each.accumulation_steps.empty(); }))
-    return all;
+  if (has_own_steps(scenario)) return all;
   double combinations = 1;
   for (const NodeGroup& group : groups) combinations *= group.count + 1;
   std::vector<std::vector<int>> of_group;
@@ -156,24 +167,48 @@ std::vector<Scenario> on_fewer_nodes(const Scenario& scenario) {
         counts.back()[g] = of_group[g][n];
       }
   }
-  const double samples = samples_asked(scenario);
   for (std::size_t i = 1; i < counts.size(); ++i) {  // the first is what is written
-    Scenario fewer = scenario;
-    double at_once = 0;
-    int common = 0;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      fewer.cluster.nodes[g].count = counts[i][g];
-      at_once += 1.0 * counts[i][g] * groups[g].gpus * groups[g].micro_batch_size;
-      common = std::gcd(common, groups[g].micro_batch_size);
-    }
-    for (int smaller = 1; at_once > 0 && common % smaller == 0; smaller *= 2) {
-      const double steps = samples / (at_once / smaller);
-      if (steps != std::floor(steps) || steps > kMaxInteger) continue;
-      for (NodeGroup& group : fewer.cluster.nodes) group.micro_batch_size /= smaller;
-      fewer.training.micro_batch_size = fewer.cluster.nodes.front().micro_batch_size;
-      fewer.training.gradient_accumulation_steps = static_cast<int>(steps);
-      all.push_back(std::move(fewer));
-      break;
+    all.push_back(scenario);
+    for (std::size_t g = 0; g < groups.size(); ++g) all.back().cluster.nodes[g].count = counts[i][g];
+  }
+  return all;
+}
+
+/// With as many micro-batches as make so many samples an update, or smaller ones where they are then whole, and whole
+/// groups where a pipeline takes them in groups; nothing where that cannot be, or the GPUs are no whole replicas.
+std::optional<Scenario> sharing(Scenario scenario, double samples) {
+  Training& training = scenario.training;
+  const int ranks = model_ranks_of(training.parallel), apart = micro_batches_apart(training.parallel);
+  const int gpus = static_cast<int>(gpu_count(scenario.cluster));
+  if (gpus == 0 || gpus % ranks != 0) return std::nullopt;
+  double at_once = 0;
+  int common = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes) {
+    at_once += 1.0 * group.count * group.gpus * group.micro_batch_size / ranks;
+    common = std::gcd(common, group.micro_batch_size);
+  }
+  for (int smaller = 1; common % smaller == 0; smaller *= 2) {
+    const double steps = samples / (at_once / smaller);
+    if (steps != std::floor(steps) || steps > kMaxInteger || static_cast<int>(steps) % apart != 0) continue;
+    for (NodeGroup& group : scenario.cluster.nodes) group.micro_batch_size /= smaller;
+    training.micro_batch_size = scenario.cluster.nodes.front().micro_batch_size;
+    training.gradient_accumulation_steps = static_cast<int>(steps);
+    return scenario;
+  }
+  return std::nullopt;
+}
+
+/// The scenario on each of these clusters, split in every way that is chosen from; itself first.
+std::vector<Scenario> at_all_degrees(const std::vector<Scenario>& on, bool degrees, double samples) {
+  std::vector<Scenario> all{on.front()};
+  for (const Scenario& nodes : on) {
+    const bool written = &nodes == &on.front();
+    const Parallel own = nodes.training.parallel;
+    for (const Parallel& each : degrees && !has_own_steps(nodes) ? degrees_of(nodes) : std::vector<Parallel>{own}) {
+      Scenario split = nodes;
+      split.training.parallel = each;
+      if (written && same_degrees(each, own)) continue;
+      if (std::optional<Scenario> whole = sharing(std::move(split), samples)) all.push_back(std::move(*whole));
     }
   }
   return all;
@@ -220,6 +255,8 @@ class Ways {
     for (std::size_t g = 0; g < scenario.cluster.nodes.size() && text.empty(); ++g)
       if (scenario.cluster.nodes[g].count != written_.scenario.cluster.nodes[g].count)
         text = nodes_in_words(scenario.cluster) + ", ";
+    if (!same_degrees(scenario.training.parallel, written_.scenario.training.parallel))
+      text += degrees_in_words(scenario.training.parallel) + ", ";
     if (balance != Balance::kSpeed) text += work_in_words(scenario);
     if (balance != Balance::kNone)
       text += fmt::format("{}balance {}", balance == Balance::kSpeed ? "" : ", ", name_of(balance));
@@ -238,7 +275,7 @@ std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkCh
   if (choice.nodes)
     for (Scenario& fewer : on_fewer_nodes(loaded.scenario)) on.push_back(std::move(fewer));
   Ways ways(loaded);
-  for (const Scenario& nodes : on) {
+  for (const Scenario& nodes : at_all_degrees(on, choice.degrees, samples_asked(loaded.scenario))) {
     const std::vector<Scenario> sizes = choice.sizes ? of_all_sizes(nodes) : std::vector<Scenario>{nodes};
     const bool mixed = choice.sizes && is_mixed(nodes.cluster, nodes.training);
     for (const Scenario& each : sizes) ways.add(each, choice.sizes ? Balance::kNone : loaded.scenario.training.balance);

@@ -80,7 +80,11 @@ std::string label_in_group(const Keys& keys, const std::string& who) {
 std::string label_of(const Axis& axis, const JsonValue& scenario) {
   static const std::map<std::string, const char*> kLabels = {
       {"/training/gradient_accumulation_steps", "micro-batches an update"},
+      {"/training/global_batch_size", "samples an update"},
       {"/training/micro_batch_size", "samples of a micro-batch"},
+      {"/training/parallel/tensor_parallel_size", "tensor ranks"},
+      {"/training/parallel/pipeline_parallel_size", "stages"},
+      {"/training/parallel/virtual_pipeline_stages", "chunks a stage"},
       {"/training/sequence_length", "tokens of a sequence"},
       {"/cluster/fabric/latency", "latency of the fabric"},
       {"/cluster/fabric/between_groups/bandwidth", "bandwidth between groups"},

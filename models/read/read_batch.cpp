@@ -1,0 +1,71 @@
+#include "models/read/read_batch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/spec/parallel.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kSteps = "gradient_accumulation_steps";
+constexpr const char* kBatch = "global_batch_size";
+
+/// Samples that all replicas do with one micro-batch each.
+long long samples_at_once(const Training& training, const Cluster& cluster) {
+  long long samples = 0;
+  for (const NodeGroup& group : cluster.nodes) samples += 1LL * group.count * group.gpus * group.micro_batch_size;
+  return samples / model_ranks_of(training.parallel);
+}
+
+std::string nearest_multiples(long long asked, long long part) {
+  const long long below = asked / part * part, above = below + part;
+  return below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above);
+}
+
+}  // namespace
+
+void read_steps(ObjectReader& reader, Training& training) {
+  if (!reader.has(kBatch)) {
+    training.gradient_accumulation_steps = reader.integer(kSteps, 1, kMaxInteger, 1);
+    return;
+  }
+  training.gradient_accumulation_steps = 0;
+  reader.integer(kBatch, 1, kMaxInteger);
+  if (reader.has(kSteps)) {
+    reader.integer(kSteps, 1, kMaxInteger);
+    reader.fail(kBatch,
+                "says how many micro-batches an update has, as gradient_accumulation_steps does; write one of "
+                "the two");
+  }
+}
+
+void share_global_batch(Training& training, const Cluster& cluster, ObjectReader& top) {
+  JsonValue* const value = top.find("training");
+  const JsonValue* const batch = value == nullptr ? nullptr : value->find(kBatch);
+  if (batch == nullptr || batch->kind != JsonKind::kNumber) return;
+  ObjectReader reader(*value, "/training", top.diagnostics());
+  if (std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
+                  [](const NodeGroup& group) { return !group.accumulation_steps.empty(); }))
+    return reader.fail(kBatch,
+                       "is of replicas that do equally many micro-batches, and a node group has "
+                       "gradient_accumulation_steps of its own; write those of the training in its place");
+  const long long at_once = samples_at_once(training, cluster), apart = micro_batches_apart(training.parallel);
+  const auto asked = static_cast<long long>(batch->number);
+  if (at_once < 1) return;  // which has been said
+  if (asked % (at_once * apart) == 0) {
+    training.gradient_accumulation_steps = static_cast<int>(asked / at_once);
+    return;
+  }
+  const int replicas = static_cast<int>(gpu_count(cluster)) / model_ranks_of(training.parallel);
+  reader.fail(
+      kBatch,
+      fmt::format("is {}, and {} replica{} of the model with a micro-batch each do{} {} samples at a time{}; "
+                  "write {}",
+                  asked, replicas, replicas == 1 ? "" : "s", replicas == 1 ? "es" : "", at_once,
+                  apart == 1 ? std::string() : fmt::format(", in groups of {} that interleaved chunks take", apart),
+                  nearest_multiples(asked, at_once * apart)));
+}
+
+}  // namespace accosim

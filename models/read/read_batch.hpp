@@ -1,0 +1,18 @@
+// The batch of an update as it is asked for: in micro-batches of each replica, or as a whole.
+#pragma once
+
+#include "models/base/reader.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+
+/// Reads "gradient_accumulation_steps", or "global_batch_size" in its place: then training.gradient_accumulation_steps
+/// is 0 until share_global_batch() knows between how many replicas the batch is shared.
+void read_steps(ObjectReader& reader, Training& training);
+
+/// Turns a "global_batch_size" into the micro-batches of each replica; reports one that they cannot share, with the
+/// nearest that they can. Precondition: the cluster's GPUs are whole replicas.
+void share_global_batch(Training& training, const Cluster& cluster, ObjectReader& top);
+
+}  // namespace accosim

@@ -1,0 +1,128 @@
+#include "sim/knobs/degrees.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "models/base/json.hpp"
+#include "models/base/names.hpp"
+#include "models/read/read_parallel.hpp"
+#include "models/read/scenario_tree.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
+#include "models/spec/model_families.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr const char* kPlace = "/training/parallel";
+constexpr const char* kSequence = "sequence_parallel";
+/// What degrees say themselves.
+constexpr std::string_view kDegrees[] = {"tensor_parallel_size", kSequence, "pipeline_parallel_size",
+                                         "virtual_pipeline_stages"};
+
+/// Stages of so many chunks, in the order that the scenario has for stages of one.
+Parallel of_stages(const Scenario& scenario, int stages, int chunks) {
+  Parallel parallel = scenario.training.parallel;
+  parallel.pipeline = stages;
+  parallel.chunks = chunks;
+  const bool gpipe = parallel.schedule == PipelineSchedule::kGpipe && stages > 1;
+  parallel.schedule = chunks > 1 ? PipelineSchedule::kInterleaved
+                      : gpipe    ? PipelineSchedule::kGpipe
+                                 : PipelineSchedule::kOneForwardOneBackward;
+  if (parallel.blocks.size() != static_cast<std::size_t>(stages) * static_cast<std::size_t>(chunks))
+    parallel.blocks.clear();
+  return parallel;
+}
+
+std::vector<Parallel> pipelines_of(const Scenario& scenario, int groups) {
+  const Framework framework = scenario.training.framework;
+  const int blocks = scenario.model.num_hidden_layers;
+  const bool several = lacking_chunks(framework).empty();
+  std::vector<Parallel> all;
+  for (int stages = 1; stages <= std::min(blocks, groups); ++stages) {
+    if (groups % stages != 0 || !can_split_blocks(scenario.model, framework, stages, 1)) continue;
+    all.push_back(of_stages(scenario, stages, 1));
+    for (int chunks = 2; stages > 1 && several && stages * chunks <= blocks; ++chunks)
+      if (blocks % (stages * chunks) == 0) all.push_back(of_stages(scenario, stages, chunks));
+  }
+  return all;
+}
+
+/// Whether a key that is written beside the degrees means anything with these.
+bool goes_with(const std::string& key, const JsonValue& value, const Parallel& parallel, Framework framework) {
+  if (key == "tensor_overlap") return parallel.sequence;
+  if (key == "stage_layers") return !parallel.blocks.empty();
+  if (key == "pipeline_schedule") return parallel.pipeline > 1 && value.text == name_of(parallel.schedule);
+  if (key != "overlap_p2p") return true;
+  Parallel with = parallel;
+  with.overlap_messages = value.kind == JsonKind::kBool && value.boolean;
+  return parallel.pipeline > 1 && lacking_messages(framework, with).empty();
+}
+
+}  // namespace
+
+std::vector<Parallel> degrees_of(const Scenario& scenario) {
+  const Training& training = scenario.training;
+  if (family_of(scenario.model).measured) return {training.parallel};
+  const int gpus = static_cast<int>(gpu_count(scenario.cluster));
+  std::vector<Parallel> all;
+  for (int tensor = 1; tensor <= scenario.cluster.nodes.front().gpus; ++tensor) {
+    if (gpus % tensor != 0 || !can_split_tensors(scenario.model, scenario.cluster, tensor)) continue;
+    const bool usual = training.parallel.tensor > 1 ? training.parallel.sequence
+                                                    : split_defaults(training.framework, training.parallel).sequence;
+    const bool divides = training.sequence_length % tensor == 0;
+    for (Parallel& each : pipelines_of(scenario, gpus / tensor)) {
+      each.tensor = tensor;
+      each.sequence = tensor > 1 && usual && divides;
+      each.overlap_tensor = each.overlap_tensor && each.sequence;
+      all.push_back(each);
+      if (tensor == 1 || each.sequence || !divides) continue;
+      each.sequence = true;
+      all.push_back(std::move(each));
+    }
+  }
+  return all;
+}
+
+bool same_degrees(const Parallel& a, const Parallel& b) {
+  return a.tensor == b.tensor && a.sequence == b.sequence && a.pipeline == b.pipeline && a.chunks == b.chunks;
+}
+
+std::string degrees_in_words(const Parallel& parallel) {
+  if (model_ranks_of(parallel) == 1) return "the whole model on each GPU";
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (parallel.tensor > 1) add(fmt::format("{} {}", kDegrees[0], parallel.tensor));
+  if (parallel.sequence) add(kSequence);
+  if (parallel.pipeline > 1) add(fmt::format("{} {}", kDegrees[2], parallel.pipeline));
+  if (parallel.chunks > 1) add(fmt::format("{} {}", kDegrees[3], parallel.chunks));
+  return text;
+}
+
+std::string degrees_setting(const LoadedScenario& written, const Parallel& parallel) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    parts.push_back(fmt::format("\"{}\": {}", key, value));
+  };
+  if (parallel.tensor > 1) {
+    add(kDegrees[0], std::to_string(parallel.tensor));
+    add(kSequence, parallel.sequence ? "true" : "false");
+  }
+  if (parallel.pipeline > 1) add(kDegrees[2], std::to_string(parallel.pipeline));
+  if (parallel.chunks > 1) add(kDegrees[3], std::to_string(parallel.chunks));
+  const JsonValue* const object = at_pointer(written.tree->root, kPlace);
+  const Framework framework = written.scenario.training.framework;
+  if (object != nullptr)
+    for (const JsonMember& member : object->members) {
+      const bool degree = std::find(std::begin(kDegrees), std::end(kDegrees), member.key) != std::end(kDegrees);
+      if (!degree && writes(*written.tree, kPlace + pointer_part(member.key)) &&
+          goes_with(member.key, member.value, parallel, framework))
+        add(member.key, dump_json(member.value));
+    }
+  return fmt::format("{}={{{}}}", kPlace, fmt::join(parts, ", "));
+}
+
+}  // namespace accosim
