@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/console_rows.hpp"
@@ -282,9 +283,9 @@ void write_missing(std::ostream& out, const Scenario& scenario, const std::vecto
   if (labels.empty()) return;
   out << '\n';
   write_wrapped(out, "",
-                fmt::format("\"{}\" cannot be played at the batch of {}: it does at least one micro-batch a GPU, and "
+                fmt::format("\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and "
                             "may accumulate more by itself. So there is no speedup at the same batch.",
-                            scenario.baseline, in_words(labels)),
+                            scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel)),
                 options.width);
 }
 

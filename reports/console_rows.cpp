@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <sstream>
 #include <utility>
 
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
+#include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "reports/answer.hpp"
@@ -24,6 +26,13 @@ std::string device_name(const Scenario& scenario, const std::vector<Place>& plac
   const Place& place = places[rank];
   const NodeGroup& group = scenario.cluster.nodes.at(place.group);
   return device_name(scenario.cluster, group.devices.at(place.gpu));
+}
+
+/// The rank's stage, where it is one of a pipeline.
+std::vector<int> stages_of(const RunResult& result, int rank) {
+  if (rank >= result.costs->ranks()) return {};  // of a result without costs
+  const ModelShare& share = result.costs->kinds[result.costs->kind_of[rank]].share;
+  return share.stages > 1 ? std::vector<int>{share.stage} : std::vector<int>{};
 }
 
 /// "2 nodes x 4 A100-SXM4-80GB"; a node of several kinds as "1 node x (3 A100-SXM4-80GB + 1 V100-SXM2-32GB)".
@@ -44,8 +53,9 @@ std::string describe(const Cluster& cluster, const NodeGroup& group) {
   return fmt::format("{} node{} x {}", group.count, group.count == 1 ? "" : "s", gpus);
 }
 
-/// "4 micro-batches a GPU", "7 micro-batches a GPU of a100 and 3 of v100".
+/// "4 micro-batches a GPU", "7 micro-batches a GPU of a100 and 3 of v100", "96 micro-batches a replica of 128 GPUs".
 std::string micro_batches_in_words(const Scenario& scenario) {
+  const std::string owner = micro_batch_owner(scenario.training.parallel);
   std::vector<std::string> texts;
   std::vector<int> all;
   for (const NodeGroup& group : scenario.cluster.nodes) {
@@ -55,11 +65,12 @@ std::string micro_batches_in_words(const Scenario& scenario) {
       std::string number = std::to_string(all.back());
       if (std::find(own.begin(), own.end(), number) == own.end()) own.push_back(std::move(number));
     }
-    texts.push_back(fmt::format("{}{} of {}", in_words(own), texts.empty() ? " micro-batches a GPU" : "", group.name));
+    texts.push_back(
+        fmt::format("{}{} of {}", in_words(own), texts.empty() ? " micro-batches " + owner : "", group.name));
   }
   const bool equal = std::all_of(all.begin(), all.end(), [&](int each) { return each == all.front(); });
   const int first = all.empty() ? scenario.training.gradient_accumulation_steps : all.front();
-  return equal ? fmt::format("{} micro-batch{} a GPU", first, first == 1 ? "" : "es") : in_words(texts);
+  return equal ? fmt::format("{} micro-batch{} {}", first, first == 1 ? "" : "es", owner) : in_words(texts);
 }
 
 }  // namespace
@@ -80,6 +91,8 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
        fmt::format("{}, {} parameters, {}", scenario.model.name,
                    human_count(static_cast<double>(parameter_count(scenario.model))), name_of(training.precision)));
   line("cluster", fmt::format("{}: {}", scenario.cluster.name, gpus_in_words(scenario.cluster)));
+  const int ranks = static_cast<int>(gpu_count(scenario.cluster));
+  if (const std::string split = in_words(training.parallel, ranks); !split.empty()) line("parallel", split);
   // How many tokens the sequences of an update hold is drawn.
   if (training.unsteady.lengths.full())
     line("update", fmt::format("{} tokens asked for: {} samples of {} tokens, {}",
@@ -129,15 +142,21 @@ Style style_of(FitVerdict verdict) { return verdict == FitVerdict::kFits ? Style
 void write_memory_by_kind(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
   if (result.memory_by_kind.size() < 2) return;
   TableOf<KindMemory> table(result.memory_by_kind);
+  const bool stages = !result.memory_by_kind.front().stages.empty();
+  if (stages) table.add("stage", "", [](const KindMemory& kind) { return stage_numbers(kind.stages); });
   table.add("ranks", "", [](const KindMemory& kind) { return human_count(kind.ranks); });
   table.add(
       "device", "", [](const KindMemory& kind) { return kind.device; }, true);
+  if (stages)
+    table.add("activations", "",
+              [](const KindMemory& kind) { return human_memory(kind.parts.part(MemoryUse::kActivations)); });
   table.add("memory", "", [](const KindMemory& kind) { return human_memory(kind.parts.total()); });
   table.add("of", "", [](const KindMemory& kind) { return human_memory(kind.capacity); });
   table.add("fits with", "probability", [](const KindMemory& kind) {
     return Cell{in_percent(kind.fit.probability), style_of(kind.fit.verdict)};
   });
-  write_table_below(out, result.label + ": memory of each kind of rank", table.columns(), options);
+  write_table_below(out, result.label + (stages ? ": memory of each stage" : ": memory of each kind of rank"),
+                    table.columns(), options);
 }
 
 std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
@@ -146,10 +165,11 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
   std::vector<RankRow> ranges;  // in the order of the ranks
   for (const RankResult& alike : result.ranks) {
     const std::string device = device_name(scenario, places, alike);
+    const std::vector<int> stages = stages_of(result, alike.ranks.front().first);
     for (const RankRange& range : alike.ranks)
       ranges.push_back({device, range.count(), range.first, range.last, range.count() * alike.micro_batches_per_round,
                         range.count() * alike.micro_batches_per_update, range.count() * alike.idle_fraction,
-                        alike.micro_batches_per_round_min, alike.micro_batches_per_round_max});
+                        alike.micro_batches_per_round_min, alike.micro_batches_per_round_max, stages});
   }
   std::sort(ranges.begin(), ranges.end(), [](const RankRow& a, const RankRow& b) { return a.first < b.first; });
   std::vector<RankRow> rows;
@@ -168,6 +188,10 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
     row->idle += one.idle;
     row->least = std::min(row->least, one.least);
     row->most = std::max(row->most, one.most);
+    std::vector<int> both;
+    std::set_union(row->stages.begin(), row->stages.end(), one.stages.begin(), one.stages.end(),
+                   std::back_inserter(both));
+    row->stages = std::move(both);
   }
   return rows;
 }
@@ -181,6 +205,8 @@ std::vector<Column> rank_columns(const char* head, const std::vector<RankRow>& r
                                  const std::function<std::string(const RankRow&)>& name_of) {
   TableOf<RankRow> table(rows);
   table.add(head, "", name_of);
+  if (!rows.empty() && !rows.front().stages.empty())
+    table.add("stage", "", [](const RankRow& row) { return stage_numbers(row.stages); });
   table.add(
       "device", "", [](const RankRow& row) { return row.device; }, true);
   table.add("micro-batches", "per round", [](const RankRow& row) {

@@ -49,6 +49,7 @@ struct RankRow {
   int first = 0, last = 0;
   double per_round = 0, per_update = 0, idle = 0;  // sums over the ranks
   std::int64_t least = 0, most = 0;
+  std::vector<int> stages{};  // of a pipeline, ascending
 };
 
 /// Merges ranks, in their order, into the first row (of the last `reach`) that `same` says they belong to.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/spec/parallel.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/console_rows.hpp"
@@ -48,6 +49,8 @@ std::string meaning_of(const Metric& metric, const Scenario& scenario, const Run
   if (key == "total_time_s") return "for all " + human_count(scenario.training.train_tokens) + " tokens";
   if (key == "published_speedup" && result.speedup) return error(*result.speedup_error());
   if (key == "published_time_s") return error(*result.time_error());
+  if (key == "micro_batches_per_update" && model_ranks_of(scenario.training.parallel) > 1)
+    return "all replicas of the model";
   if (key == "memory_capacity_bytes") return verdict_of(result.fit);
   return metric.run.says;
 }

@@ -10,10 +10,12 @@
 #include <string>
 #include <utility>
 
+#include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/collectives_text.hpp"
 #include "reports/human.hpp"
 #include "reports/repeats.hpp"
+#include "reports/split_costs_text.hpp"
 
 namespace accosim {
 namespace {
@@ -53,15 +55,22 @@ void write_causes(std::ostream& out, const Explanation& explanation, const Conso
   write_wrapped(out, "", text + ".", options.width);
 }
 
-bool same_step(const PathStep& a, const PathStep& b) {
-  return a.name == b.name && a.rank == b.rank && a.count == b.count;
+/// By how many ranks the path has gone on: from the last of them to the first where it goes round a pipeline.
+int ranks_on(const Explanation& explanation, std::size_t from, std::size_t to) {
+  const std::vector<PathStep>& steps = explanation.path.steps;
+  const int ranks = std::max(1, explanation.ranks), on = steps[to].rank - steps[from].rank;
+  return ((on % ranks) + ranks) % ranks;
 }
 
-std::vector<Repeats> stretches_of(const std::vector<PathStep>& steps) {
+/// What comes again, each time as many ranks further on.
+std::vector<Repeats> stretches_of(const Explanation& explanation) {
+  const std::vector<PathStep>& steps = explanation.path.steps;
   std::vector<Repeats> stretches;
   for (std::size_t at = 0; at < steps.size(); at = stretches.back().end())
     stretches.push_back(repeats_at(at, steps.size(), [&](std::size_t step, std::size_t length) {
-      return same_step(steps[step], steps[step - length]);
+      const PathStep &now = steps[step], &before = steps[step - length];
+      return now.name == before.name && now.count == before.count &&
+             ranks_on(explanation, step - length, step) == ranks_on(explanation, at, at + length);
     }));
   return stretches;
 }
@@ -69,13 +78,16 @@ std::vector<Repeats> stretches_of(const std::vector<PathStep>& steps) {
 /// Rows of the path. Those of a stretch that repeats stand once, indented, with their times added up.
 class PathRows {
  public:
-  explicit PathRows(const CriticalPath& path) : path_(path) {}
+  explicit PathRows(const Explanation& explanation) : explanation_(explanation), path_(explanation.path) {}
 
   void add(const Repeats& stretch) {
-    const bool several = stretch.length > 1;
+    const int on = stretch.times > 1 ? ranks_on(explanation_, stretch.begin, stretch.begin + stretch.length) : 0;
+    const bool several = stretch.length > 1 || on != 0;
     if (several)
-      add_row(fmt::format("{} times these {}:", stretch.times, stretch.length), "", human_time(at_),
-              duration_of(stretch.begin, stretch.end(), 1));
+      add_row(fmt::format("{} times {}{}:", stretch.times,
+                          stretch.length > 1 ? fmt::format("these {}", stretch.length) : "this",
+                          on == 0 ? "" : ", " + further_on(on)),
+              "", human_time(at_), duration_of(stretch.begin, stretch.end(), 1));
     for (std::size_t i = stretch.begin; i < stretch.begin + stretch.length; ++i) {
       const PathStep& step = path_.steps[i];
       const std::int64_t count = several ? step.count : step.count * static_cast<std::int64_t>(stretch.times);
@@ -104,6 +116,11 @@ class PathRows {
   }
 
  private:
+  std::string further_on(int ranks) const {
+    const int back = explanation_.ranks - ranks;
+    return fmt::format("each {} ranks {}", std::min(ranks, back), ranks <= back ? "on" : "back");
+  }
+
   Seconds duration_of(std::size_t begin, std::size_t end, std::size_t stride) const {
     Seconds sum;
     for (std::size_t i = begin; i < end; i += stride) sum += path_.steps[i].duration;
@@ -114,17 +131,18 @@ class PathRows {
     rows_.add(Style::kPlain, {what, rank, from, human_time(takes), share_of(takes, path_.update_time)});
   }
 
+  const Explanation& explanation_;
   const CriticalPath& path_;
   Seconds at_;
   Table rows_{{left("critical path"), right("rank"), right("from"), right("takes"), right("share")}};
 };
 
-void write_path(std::ostream& out, const CriticalPath& path, const ConsoleOptions& options) {
-  if (path.steps.empty()) return;
+void write_path(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
+  if (explanation.path.steps.empty()) return;
   constexpr std::size_t kMost = 60;
-  const std::vector<Repeats> stretches = stretches_of(path.steps);
+  const std::vector<Repeats> stretches = stretches_of(explanation);
   const std::size_t shown = stretches.size() <= kMost ? stretches.size() : kMost - 1;
-  PathRows rows(path);
+  PathRows rows(explanation);
   for (std::size_t i = 0; i < shown; ++i) rows.add(stretches[i]);
   if (shown < stretches.size()) rows.add_rest(stretches[shown].begin);
   rows.write(out, options);
@@ -139,7 +157,7 @@ struct OperatorSum {
 };
 
 OperatorSum sum_of(const OperatorTable& table) {
-  OperatorSum sum;
+  OperatorSum sum{table.waits, {}, {}};
   for (const OperatorRow& row : table.rows) {
     sum.time += time_of(row);
     sum.flops += static_cast<double>(row.count) * row.flops;
@@ -162,6 +180,8 @@ std::vector<Column> operator_columns(const OperatorTable& table) {
              {"  " + row.name, fmt::format("{}", row.count), human_time(time_of(row)), share(time_of(row)), row.bound,
               human_time(row.forward), human_time(row.backward), human_flops(row.flops), human_bytes(row.bytes)});
   }
+  if (table.waits > Seconds{0})
+    rows.add(Style::kPlain, {"collectives within layers", "", human_time(table.waits), share(table.waits)});
   rows.add(Style::kBold, {"all", "", human_time(sum.time), share(sum.time), "", "", "", human_flops(sum.flops),
                           human_bytes(sum.bytes)});
   return rows.columns();
@@ -171,7 +191,8 @@ std::vector<Column> operator_columns(const OperatorTable& table) {
 void write_operators(std::ostream& out, const OperatorTable& table, const std::string& of,
                      const ConsoleOptions& options) {
   write_table_below(out,
-                    fmt::format("One micro-batch on {}{} takes {}, forward and backward:", table.device, of,
+                    fmt::format("One micro-batch on {}{}{} takes {}, forward and backward:",
+                                table.stages.empty() ? "" : stages_in_words(table.stages) + " of ", table.device, of,
                                 human_time(table.micro_batch)),
                     operator_columns(table), options);
   const Seconds rest = table.micro_batch - sum_of(table).time;
@@ -230,7 +251,8 @@ void write_one(std::ostream& out, const Explanation& explanation, const ConsoleO
                               human_time(1 / pause.every_updates * pause.cost)),
                   options.width);
   for (const std::string& note : explanation.notes) write_wrapped(out, "", note + ".", options.width);
-  write_path(out, explanation.path, options);
+  if (explanation.split) write_split_costs(out, *explanation.split, options);
+  write_path(out, explanation, options);
   write_collectives(out, explanation.collectives, options);
 }
 

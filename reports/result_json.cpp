@@ -21,12 +21,14 @@ namespace {
 
 JsonValue kinds_of(const std::vector<KindMemory>& kinds) {
   return json_list(kinds, [](const KindMemory& kind) {
-    return json_object({{"device", kind.device},
-                        {"ranks", kind.ranks},
-                        {"memory_resident_bytes", kind.parts.total().value},
-                        {"memory_capacity_bytes", kind.capacity.value},
-                        {"fit_verdict", name_of(kind.fit.verdict)},
-                        {"fit_probability", kind.fit.probability}});
+    JsonValue one = json_object({{"device", kind.device},
+                                 {"ranks", kind.ranks},
+                                 {"memory_resident_bytes", kind.parts.total().value},
+                                 {"memory_capacity_bytes", kind.capacity.value},
+                                 {"fit_verdict", name_of(kind.fit.verdict)},
+                                 {"fit_probability", kind.fit.probability}});
+    if (!kind.stages.empty()) one.set("stages", std::vector<JsonValue>(kind.stages.begin(), kind.stages.end()));
+    return one;
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/spec/parallel_words.hpp"
 #include "reports/human.hpp"
 #include "reports/plot/bar_chart.hpp"
 #include "reports/plot/pictures.hpp"
@@ -81,6 +82,7 @@ std::string memory_svg(const PlotHeading& heading, const std::vector<MemoryBar>&
   for (const MemoryBar& memory : bars) {
     Bar bar;
     bar.name = memory.label;
+    if (!memory.stages.empty()) bar.name += ", " + stages_in_words(memory.stages);
     bar.detail = fmt::format("{} x {}", memory.ranks, memory.device);
     bar.parts = parts_of(memory.parts, chart.unit);
     bar.low = memory.low.value;

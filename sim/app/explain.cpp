@@ -10,6 +10,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "reports/collectives_text.hpp"
+#include "reports/explain_json.hpp"
 #include "reports/explain_text.hpp"
 #include "reports/graph/schedule_graph.hpp"
 #include "reports/ladder_text.hpp"
@@ -28,7 +29,7 @@ namespace accosim {
 namespace {
 
 Option json_option() {
-  return {.names = "--json", .help = "With --ladder or --messages: one JSON document instead of text", .value = false};
+  return {.names = "--json", .help = "One JSON document instead of text", .value = false};
 }
 
 /// The time in which the schedule would do as many samples as from one mark of `play` to the next, which is what is
@@ -58,7 +59,10 @@ ExitCode explain_each(const Arguments& arguments) {
       explanations.back().without_interference = without_interference(scenario, spec, *play, evaluations);
     }
   }
-  write_explanations(std::cout, explanations, console_options());
+  if (arguments.flag("--json"))
+    std::cout << dump_json(explanations_json(explanations)) << '\n';
+  else
+    write_explanations(std::cout, explanations, console_options());
   return ExitCode::kDone;
 }
 
@@ -192,7 +196,7 @@ Verb explain_verb() {
                  .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
                  .run = explain_ladder,
                  .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
-                {.of = "of schedules", .reads = names_of(play_options()), .run = explain_each}}};
+                {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
 }
 
 }  // namespace accosim

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/parallel_words.hpp"
 #include "sim/explain/timeline.hpp"
 
 namespace accosim {
@@ -31,8 +32,9 @@ PlotHeading heading_of(const Scenario& scenario) {
     devices +=
         fmt::format("{}{} x {} {}", devices.empty() ? "" : ", ", group.count, group.gpus, group.devices.front().name);
   }
-  return {scenario.name,
-          fmt::format("{} on {} GPUs: {} ({})", scenario.model.name, gpus, scenario.cluster.name, devices)};
+  const std::string split = in_words(scenario.training.parallel, gpus);
+  return {scenario.name, fmt::format("{} on {} GPUs: {} ({}){}", scenario.model.name, gpus, scenario.cluster.name,
+                                     devices, split.empty() ? "" : "; " + split)};
 }
 
 TimelinePicture timeline_picture(const Scenario& scenario, const std::vector<int>& indices,

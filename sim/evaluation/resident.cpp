@@ -40,16 +40,19 @@ std::vector<KindMemory> memory_by_kind(const Costs& costs, const ScheduleSpec& s
     const RankKind& kind = costs.kinds[i];
     const auto ranks = std::count(costs.kind_of.begin(), costs.kind_of.end(), static_cast<int>(i));
     MemoryParts parts = memory_of(kind, spec, accumulation_steps);
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const KindMemory& other) {
+    auto same = std::find_if(kinds.begin(), kinds.end(), [&](const KindMemory& other) {
       return other.device == kind.device.name && other.capacity == kind.device.memory &&
              other.parts.total() == parts.total();
     });
-    if (same != kinds.end()) {
-      same->ranks += static_cast<int>(ranks);
-      continue;
+    if (same == kinds.end()) {
+      const Fit fit = fit_of(parts, kind.device.memory);
+      kinds.push_back({kind.device.name, 0, std::move(parts), kind.device.memory, fit});
+      same = kinds.end() - 1;
     }
-    const Fit fit = fit_of(parts, kind.device.memory);
-    kinds.push_back({kind.device.name, static_cast<int>(ranks), std::move(parts), kind.device.memory, fit});
+    same->ranks += static_cast<int>(ranks);
+    if (kind.share.stages == 1) continue;
+    const auto place = std::lower_bound(same->stages.begin(), same->stages.end(), kind.share.stage);
+    if (place == same->stages.end() || *place != kind.share.stage) same->stages.insert(place, kind.share.stage);
   }
   return kinds;
 }

@@ -12,6 +12,7 @@ OperatorTable operator_table(const RankKind& kind) {
   OperatorTable table;
   table.device = kind.device.name;
   table.micro_batch = kind.forward + kind.backward;
+  table.waits = kind.forward_waits + kind.backward_waits;
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators) {
       const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
@@ -28,13 +29,32 @@ OperatorTable operator_table(const RankKind& kind) {
   return table;
 }
 
+namespace {
+
+void add_table(std::vector<OperatorTable>& tables, const RankKind& kind) {
+  OperatorTable table = operator_table(kind);
+  if (kind.share.stages > 1)
+    for (OperatorTable& other : tables) {
+      if (other.device != table.device || other.rows != table.rows || other.micro_batch != table.micro_batch) continue;
+      const auto place = std::lower_bound(other.stages.begin(), other.stages.end(), kind.share.stage);
+      if (place == other.stages.end() || *place != kind.share.stage) other.stages.insert(place, kind.share.stage);
+      return;
+    }
+  if (kind.share.stages > 1) table.stages = {kind.share.stage};
+  tables.push_back(std::move(table));
+}
+
+}  // namespace
+
 Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   Explanation explanation;
   explanation.label = spec.label;
   explanation.path = critical_path(play);
   explanation.updates_per_mark = play.folded.graph.updates_per_mark;
   explanation.collectives = collectives_of_update(play);
-  for (const RankKind& kind : play.costs->kinds) explanation.operators.push_back(operator_table(kind));
+  explanation.ranks = play.costs->ranks();
+  explanation.split = split_costs(play);
+  for (const RankKind& kind : play.costs->kinds) add_table(explanation.operators, kind);
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
     explanation.notes.push_back(in_words(*bound));
   for (std::string& note : evidence_notes(play.costs->cluster)) explanation.notes.push_back(std::move(note));

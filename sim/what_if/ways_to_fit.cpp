@@ -142,8 +142,12 @@ std::string together_in_words(const std::vector<WayToFit>& together) {
 Bytes saved(const Need& before, const Need& then) {
   const KindMemory& least = before.kinds[before.least];
   if (then.kinds.size() == before.kinds.size()) return before.memory() - then.kinds[before.least].parts.total();
-  const auto same = std::find_if(then.kinds.begin(), then.kinds.end(),
-                                 [&](const KindMemory& kind) { return kind.device == least.device; });
+  const auto is_it = [&](const KindMemory& kind) {
+    return kind.device == least.device &&
+           (least.stages.empty() ||
+            std::binary_search(kind.stages.begin(), kind.stages.end(), least.stages.front()));
+  };
+  const auto same = std::find_if(then.kinds.begin(), then.kinds.end(), is_it);
   return before.memory() - same->parts.total();  // kinds that hold as much are one
 }
 

@@ -1,0 +1,68 @@
+#include "reports/explain_json.hpp"
+
+#include "models/base/json_list.hpp"
+
+namespace accosim {
+namespace {
+
+JsonValue named_times(const std::vector<std::pair<std::string, Seconds>>& times) {
+  return json_list(times, [](const auto& each) { return json_object({{"name", each.first}, {"s", each.second.value}}); });
+}
+
+JsonValue pipeline_json(const PipelineTime& pipeline) {
+  JsonValue stages = json_list(pipeline.stages, [](const StageTime& stage) {
+    return json_object({{"stage", stage.stage},
+                        {"ranks", stage.ranks},
+                        {"computing_s", stage.computing.value},
+                        {"bubble_s", stage.bubble.value}});
+  });
+  return json_object({{"schedule", name_of(pipeline.parallel.schedule)},
+                      {"stages", pipeline.parallel.pipeline},
+                      {"chunks", pipeline.parallel.chunks},
+                      {"flights", pipeline.flights},
+                      {"micro_batches", pipeline.micro_batches},
+                      {"computing_s", pipeline.computing.value},
+                      {"bubble_s", pipeline.bubble.value},
+                      {"closed_form_share", closed_share(pipeline)},
+                      {"closed_form_s", pipeline.closed_form.value},
+                      {"by_stage", std::move(stages)}});
+}
+
+JsonValue split_json(const SplitCosts& costs) {
+  JsonValue dimensions = json_list(costs.dimensions, [](const DimensionTime& each) {
+    return json_object({{"along", each.name},
+                        {"ranks", each.ranks},
+                        {"takes_s", each.takes.value},
+                        {"hidden_s", each.hidden().value},
+                        {"bare_s", each.bare.value}});
+  });
+  return json_object({{"update_time_s", costs.update_time.value},
+                      {"pipeline", costs.pipeline ? pipeline_json(*costs.pipeline) : JsonValue()},
+                      {"tail_s", costs.tail.value},
+                      {"tail", named_times(costs.tail_parts)},
+                      {"dimensions", std::move(dimensions)}});
+}
+
+}  // namespace
+
+JsonValue explanations_json(const std::vector<Explanation>& explanations) {
+  JsonValue schedules = json_list(explanations, [](const Explanation& each) {
+    JsonValue path = json_list(each.path.steps, [](const PathStep& step) {
+      return json_object({{"name", step.name},
+                          {"rank", step.rank},
+                          {"count", static_cast<double>(step.count)},
+                          {"s", step.duration.value}});
+    });
+    const std::optional<Seconds>& alone = each.without_interference;
+    return json_object({{"label", each.label},
+                        {"updates", each.updates_per_mark},
+                        {"update_time_s", each.path.update_time.value},
+                        {"without_interference_s", alone ? JsonValue(alone->value) : JsonValue()},
+                        {"causes", named_times(each.path.causes)},
+                        {"split", each.split ? split_json(*each.split) : JsonValue()},
+                        {"path", std::move(path)}});
+  });
+  return json_object({{"schema", "accosim.explanation/1"}, {"schedules", std::move(schedules)}});
+}
+
+}  // namespace accosim
