@@ -61,6 +61,10 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
   std::string text = fmt::format("{}, {}, {}, {} x {} tokens", scenario.model.name, gpus, spec.label,
                                  training.micro_batch_size, training.sequence_length);
   if (training.gradient_accumulation_steps > 1) text += fmt::format(" x {}", training.gradient_accumulation_steps);
+  const Parallel& parallel = training.parallel;
+  if (parallel.tensor > 1) text += fmt::format(", tp {}", parallel.tensor);
+  if (parallel.pipeline > 1) text += fmt::format(", pp {}", parallel.pipeline);
+  if (parallel.chunks > 1) text += fmt::format(" by {}", parallel.chunks);
   text += fmt::format(", {}", name_of(scenario.cluster.nodes.front().precision));
   if (training.activation_recompute != Recompute::kNone)
     text += fmt::format(", {} recomputation", recomputation_of(training));
@@ -70,6 +74,9 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
 /// One case a metric that was measured.
 void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader& measured) {
   const Scenario& scenario = *shared.scenario;
+  const bool split = model_ranks_of(scenario.training.parallel) > 1;
+  const char* const times = split ? kSplitGroup : kTrainingGroup;
+  const char* const memories = split ? kSplitMemoryGroup : kMemoryGroup;
   bool any = false;
   const auto add = [&](const char* key, Asked asked, double value, const char* group) {
     any = true;
@@ -81,12 +88,12 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
     if (!(value > 0))
       return file.diagnostics.add(written.origin, measured.pointer(key), "is not above 0; write what was measured");
     one.published = fmt::format("{} {}", key, written.text);
-    if (std::string(group) == kMemoryGroup) one.id += " memory";
+    if (std::string(group) == memories) one.id += " memory";
     if (std::string(group) == kLayerGroup) one.id += asked == Asked::kBlockForward ? " forward" : " backward";
     add_case(file, one, written.origin, measured.pointer(key));
   };
   for (const Metric& metric : kTimes)
-    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, kTrainingGroup);
+    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.seconds(metric.key).value, times);
   for (const Metric& metric : kLayers) {
     if (!measured.has(metric.key)) continue;
     if (family_of(scenario.model).measured)
@@ -97,13 +104,13 @@ void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader
   // Rates become the time of a step: work of a step over the rate.
   const double tokens = samples_asked(scenario) * scenario.training.sequence_length;
   const auto rate = [&](const char* key, double work) {
-    if (measured.has(key)) add(key, Asked::kStepTime, work / measured.number(key, kPositive), kTrainingGroup);
+    if (measured.has(key)) add(key, Asked::kStepTime, work / measured.number(key, kPositive), times);
   };
   rate("tokens_per_s", tokens);
   rate("tokens_per_s_per_gpu", tokens / gpus_of(scenario));
   rate("sequences_per_s", samples_asked(scenario));
   for (const Metric& metric : kMemories)
-    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.bytes(metric.key).value, kMemoryGroup);
+    if (measured.has(metric.key)) add(metric.key, metric.asked, measured.bytes(metric.key).value, memories);
   measured.finish();
   if (!any)
     file.diagnostics.add(measured.value().origin, measured.pointer(), "holds no measurement; write a step_time");
@@ -296,9 +303,10 @@ std::map<std::string, std::string> publishers_of(const Published& published) {
 
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {
-      kTrainingGroup,        kMemoryGroup,       kLargeGroup,        kSmallGroup,    kLargeBackToBackGroup,
-      kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup, kKernelGroup,   kApartGroup,
-      kLayerGroup,           kPaperGroup,        kSimulatorGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
+      kTrainingGroup, kMemoryGroup,          kSplitGroup,           kSplitMemoryGroup,  kLargeGroup,
+      kSmallGroup,    kLargeBackToBackGroup, kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup,
+      kKernelGroup,   kApartGroup,           kLayerGroup,           kPaperGroup,        kSimulatorGroup,
+      kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 

@@ -97,6 +97,9 @@ struct Published {
 // What cases are about.
 inline constexpr const char* kTrainingGroup = "training step";
 inline constexpr const char* kMemoryGroup = "memory";
+/// Of models that several GPUs share (training.parallel); no fit uses them.
+inline constexpr const char* kSplitGroup = "training step of a split model";
+inline constexpr const char* kSplitMemoryGroup = "memory of a split model";
 inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";
 /// Launched one after another (CollectiveQuery::back_to_back).

@@ -132,7 +132,7 @@ ExitCode validate_published(const Arguments& arguments) {
     if (!options.group.empty() || !options.id.empty())
       throw ScenarioError({"--check is of all cases; leave out --group and --case"});
     validation.bounds = load_bounds(directory + "/bounds.json");
-    validation.broken = broken_bounds(validation, {kTrainingGroup});
+    validation.broken = broken_bounds(validation, {kTrainingGroup, kSplitGroup});
   }
   if (arguments.given("--leave-out") && leave_out != "none") {
     const Progress progress("leaving out each " + leave_out + " in turn");

@@ -16,9 +16,10 @@ std::string run_of(const PublishedCase& one) {
   if (one.scenario == nullptr || !one.not_expressible.empty()) return "";
   const ScheduleSpec& spec = one.scenario->schedules[one.schedule];
   if (one.group == kPaperGroup) return one.source + "/" + one.scenario->name + ", " + spec.label;
-  if (one.group != kTrainingGroup && one.group != kMemoryGroup) return "";
-  const std::string end = std::string(" ") + kMemoryGroup;
-  const std::size_t cut = one.group == kMemoryGroup ? end.size() : 0;
+  const bool memory = one.group == kMemoryGroup || one.group == kSplitMemoryGroup;
+  if (!memory && one.group != kTrainingGroup && one.group != kSplitGroup) return "";
+  const std::string end = " memory";
+  const std::size_t cut = memory ? end.size() : 0;
   return one.id.substr(0, one.id.size() - cut);
 }
 
