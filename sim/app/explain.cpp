@@ -10,8 +10,8 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "reports/collectives_text.hpp"
-#include "reports/explain_json.hpp"
-#include "reports/explain_text.hpp"
+#include "reports/explain/explain_json.hpp"
+#include "reports/explain/explain_text.hpp"
 #include "reports/graph/schedule_graph.hpp"
 #include "reports/ladder_text.hpp"
 #include "sim/app/schedules.hpp"
@@ -28,9 +28,7 @@
 namespace accosim {
 namespace {
 
-Option json_option() {
-  return {.names = "--json", .help = "One JSON document instead of text", .value = false};
-}
+Option json_option() { return {.names = "--json", .help = "One JSON document instead of text", .value = false}; }
 
 /// The time in which the schedule would do as many samples as from one mark of `play` to the next, which is what is
 /// explained (of DiLoCo its inner updates and their meeting), if computation and communication did not slow each other:
@@ -186,17 +184,18 @@ Verb explain_verb() {
           "gain, or what ranks run",
       .options = joined(joined(play_options(), {ladder_option(), tuned_option(), growth_option(), messages_option()}),
                         joined(graph_options(), {json_option()})),
-      .modes = {of_graph(),
-                of_messages(),
-                {.of = "of growth (--growth)",
-                 .reads = {"scenario", "--set", "--growth"},
-                 .run = write_growth_of,
-                 .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
-                {.of = "of a ladder (--ladder)",
-                 .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
-                 .run = explain_ladder,
-                 .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
-                {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
+      .modes = {
+          of_graph(),
+          of_messages(),
+          {.of = "of growth (--growth)",
+           .reads = {"scenario", "--set", "--growth"},
+           .run = write_growth_of,
+           .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
+          {.of = "of a ladder (--ladder)",
+           .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
+           .run = explain_ladder,
+           .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
+          {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
 }
 
 }  // namespace accosim

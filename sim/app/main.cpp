@@ -8,7 +8,7 @@
 #include "models/base/stages.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "reports/stages_text.hpp"
+#include "reports/explain/stages_text.hpp"
 #include "sim/app/command_line.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"

@@ -19,7 +19,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 #include "reports/console.hpp"
-#include "reports/explain_text.hpp"
+#include "reports/explain/explain_text.hpp"
 #include "reports/result_json.hpp"
 #include "sim/evidence/validate.hpp"
 #include "sim/explain/explanation.hpp"

@@ -31,12 +31,13 @@ BEGIN {
   sees["sim/bench"] = sees["sim/evidence"]
   sees["reports"] = "models/base models/draw models/spec models/fit models/recorded sim/graph sim/evaluation sim/result sim/explain sim/what_if sim/evidence"  # what results are made of
   sees["reports/plot"] = sees["reports"] " reports"
+  sees["reports/explain"] = sees["reports"] " reports"
   sees["reports/graph"] = sees["reports"] " reports"
   sees["reports/trace"] = sees["reports"] " reports"
   sees["reports/evidence"] = sees["reports"] " reports"
   sees["reports/sweep"] = sees["reports"] " reports reports/plot sim/sweep"
   sees["reports/advise"] = sees["reports"] " reports sim/advise"
-  sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/sweep reports reports/evidence reports/graph reports/plot reports/trace reports/sweep"
+  sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/sweep reports reports/evidence reports/explain reports/graph reports/plot reports/trace reports/sweep"
   sees["sim/app/shell"] = sees["sim/app"] " sim/app"
   sees["sim/app/sweep"] = sees["sim/app"] " sim/app"
   sees["sim/app/advise"] = sees["sim/app/sweep"] " sim/app/sweep sim/advise reports/advise"

@@ -1,5 +1,5 @@
 // Does the explanation add up: shares of the update, the path in its order, the operators of a micro-batch?
-#include "reports/explain_text.hpp"
+#include "reports/explain/explain_text.hpp"
 
 #include <gtest/gtest.h>
 

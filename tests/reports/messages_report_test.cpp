@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "models/base/json.hpp"
-#include "reports/explain_text.hpp"
+#include "reports/explain/explain_text.hpp"
 
 namespace accosim {
 namespace {

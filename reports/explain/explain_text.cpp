@@ -1,4 +1,4 @@
-#include "reports/explain_text.hpp"
+#include "reports/explain/explain_text.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 #include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/collectives_text.hpp"
+#include "reports/explain/split_costs_text.hpp"
 #include "reports/human.hpp"
 #include "reports/repeats.hpp"
-#include "reports/split_costs_text.hpp"
 
 namespace accosim {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/explain_json.hpp"
+#include "reports/explain/explain_json.hpp"
 
 #include "models/base/json_list.hpp"
 
@@ -6,7 +6,9 @@ namespace accosim {
 namespace {
 
 JsonValue named_times(const std::vector<std::pair<std::string, Seconds>>& times) {
-  return json_list(times, [](const auto& each) { return json_object({{"name", each.first}, {"s", each.second.value}}); });
+  return json_list(times, [](const auto& each) {
+    return json_object({{"name", each.first}, {"s", each.second.value}});
+  });
 }
 
 JsonValue pipeline_json(const PipelineTime& pipeline) {

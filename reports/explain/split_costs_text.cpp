@@ -1,4 +1,4 @@
-#include "reports/split_costs_text.hpp"
+#include "reports/explain/split_costs_text.hpp"
 
 #include <fmt/format.h>
 
@@ -23,10 +23,12 @@ std::string bubble_in_words(const PipelineTime& pipeline, Seconds update) {
       human_time(pipeline.bubble), share_of(pipeline.bubble, update), human_count(each));
   if (pipeline.flights > 1) text += fmt::format(", {} times an update", pipeline.flights);
   const int behind = parallel.pipeline - 1;
-  const std::string form = parallel.chunks > 1 ? fmt::format("(p - 1)/(v m) = {}/{}", behind, human_count(parallel.chunks * each))
-                                               : fmt::format("(p - 1)/m = {}/{}", behind, human_count(each));
-  return text + fmt::format(". Equal stages whose messages take no time would have {} of what they compute, which is {}.",
-                            form, human_time(pipeline.closed_form));
+  const std::string form = parallel.chunks > 1
+                               ? fmt::format("(p - 1)/(v m) = {}/{}", behind, human_count(parallel.chunks * each))
+                               : fmt::format("(p - 1)/m = {}/{}", behind, human_count(each));
+  return text +
+         fmt::format(". Equal stages whose messages take no time would have {} of what they compute, which is {}.",
+                     form, human_time(pipeline.closed_form));
 }
 
 std::string tail_in_words(const SplitCosts& costs) {
@@ -50,7 +52,10 @@ struct StageRow {
 std::vector<StageRow> rows_of(const PipelineTime& pipeline, Seconds update) {
   std::vector<StageRow> rows;
   for (const StageTime& stage : pipeline.stages) {
-    const StageRow row{{stage.stage}, stage.ranks, human_time(stage.computing), human_time(stage.bubble),
+    const StageRow row{{stage.stage},
+                       stage.ranks,
+                       human_time(stage.computing),
+                       human_time(stage.bubble),
                        share_of(stage.bubble, update)};
     const auto same = std::find_if(rows.begin(), rows.end(), [&](const StageRow& other) {
       return other.computing == row.computing && other.bubble == row.bubble && other.share == row.share;

@@ -56,8 +56,8 @@ SteadyPlay played(const Pipeline& of, int flights = 1) {
 double ms_of(Seconds time) { return 1e3 * time.value; }
 
 TEST(SplitCosts, BubbleAndTailOfEqualStages) {
-  // A flight takes (m + p - 1)(F + B), of which each stage computes m (F + B); the update has the optimizer on top, which
-  // on the first stage runs between its last backward and its next forward pass.
+  // A flight takes (m + p - 1)(F + B), of which each stage computes m (F + B); the update has the optimizer on top,
+  // which on the first stage runs between its last backward and its next forward pass.
   for (const PipelineSchedule schedule : {kGpipe, k1F1B}) {
     const SplitCosts costs = split_costs(played(even({schedule, 4, 1, 8}, 1, 2))).value();
     EXPECT_NEAR(ms_of(costs.update_time), 11 * 3 + kOptimizer, 1e-9);
@@ -148,8 +148,7 @@ TEST(SplitCosts, OfSplitTensorsAndDataByTheirPrices) {
   const ScheduleInput input{zero1, play.costs, kind, 4, 1};
   const double reduce =
       request_time(play.costs, {CollectiveKind::kReduceScatter, play.costs->gradient_bytes(kind)}).value;
-  const double gather =
-      request_time(play.costs, {CollectiveKind::kAllGather, play.costs->parameter_bytes(kind)}).value;
+  const double gather = request_time(play.costs, {CollectiveKind::kAllGather, play.costs->parameter_bytes(kind)}).value;
   EXPECT_FALSE(costs.pipeline);
   EXPECT_NEAR(costs.tail.value, reduce + gather + shard_optimizer_time(input).value, 1e-9);
   std::map<std::string, double> parts;

@@ -1,4 +1,4 @@
-#include "reports/stages_text.hpp"
+#include "reports/explain/stages_text.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "models/base/json_list.hpp"
-#include "reports/explain_text.hpp"
+#include "reports/explain/explain_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
