@@ -147,6 +147,8 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.spent_in_a_second = result.price / 3600;
   }
   result.longer = 1.0 * scenario.training.sequence_length / asked.sequence;
+  const Parallel& parallel = scenario.training.parallel;
+  if (parallel.pipeline > 1) result.passes = 2 * most_steps(scenario) * parallel.pipeline * parallel.chunks;
   const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(kinds);

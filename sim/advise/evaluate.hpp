@@ -51,6 +51,7 @@ struct Evaluation {
   double cost = 0;               ///< of all tokens, at that price
   double total_time = 0;         ///< s, of all tokens
   double spent_in_a_second = 1;  ///< of what is made least: 1 s, or the price of it
+  double passes = 0;             ///< over chunks of the model, of an update in a pipeline: what its play consists of
   double longer = 1;             ///< samples, than those asked for
   double hopeful = kHopeful;     ///< of kPostponed: it is played while what it spends is at most so many times the best
 
@@ -72,6 +73,9 @@ struct Asked {
   WinnerRule rule{};
   Objective objective = Objective::kTime;  ///< kCost: of a cluster that has prices
 };
+
+/// Of an update whose plays are too long to be repeated on many networks.
+inline constexpr double kManyPasses = 10'000;
 
 /// Which points are worth the time that they take to play. One of many collectives is played only where a rank by
 /// itself, without interference and others to wait for, spends at most kHopeful times the best; one that splits its
