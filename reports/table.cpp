@@ -47,7 +47,8 @@ void Table::add(const std::vector<Cell>& cells) {
 }
 
 void Table::add(Style style, const std::vector<std::string>& texts) {
-  for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].cells.push_back({texts[i], style});
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    columns_[i].cells.push_back({i < texts.size() ? texts[i] : "", style});
 }
 
 std::string printable(const std::string& text) {

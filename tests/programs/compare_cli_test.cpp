@@ -470,9 +470,20 @@ TEST(Explain, PlaysEveryMessageWhereItIsAsked) {
   const ProgramRun text = accosim({"explain", scenario, "--schedule", "zero1", "--messages"});
   EXPECT_NE(text.out.find("reduce_scatter"), std::string::npos);
   EXPECT_EQ(accosim({"explain", scenario, "--messages", "--network", "reference"}).exit_code, 1);
-  const ProgramRun alone = accosim({"explain", scenario, "--json"});
-  EXPECT_EQ(alone.exit_code, 1);
-  EXPECT_NE(alone.err.find("--json"), std::string::npos);
+}
+
+TEST(Explain, TheDocumentHasThePathAndItsCauses) {
+  const ProgramRun run = accosim({"explain", "pretrain_4x8_a100", "--schedule", "zero1", "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json document = Json::parse(run.out);
+  EXPECT_EQ(document["schema"].text(), "accosim.explanation/1");
+  ASSERT_EQ(document["schedules"].size(), 1u);
+  const Json one = document["schedules"][0];
+  double path = 0, causes = 0;
+  for (const Json& step : one["path"].elements()) path += step["s"].number();
+  for (const Json& cause : one["causes"].elements()) causes += cause["s"].number();
+  EXPECT_NEAR(path / one["update_time_s"].number(), 1, 1e-9);
+  EXPECT_NEAR(causes / one["update_time_s"].number(), 1, 1e-3);
 }
 
 /// With members by their keys, so that only what has moved differs.

@@ -39,6 +39,7 @@ PathStep step_of(const std::string& name, int rank, double seconds, int count) {
 Explanation example() {
   Explanation explanation;
   explanation.label = "ACCO";
+  explanation.ranks = 4;
   explanation.path.update_time = Seconds{1.6};
   explanation.path.causes = {{"forward and backward on rank 3", Seconds{1.2}}, {"reduce-scatter", Seconds{0.4}}};
   explanation.path.steps = {step_of("micro-batch", 3, 1.2, 4), step_of("reduce-scatter", 0, 0.4, 1)};

@@ -141,7 +141,9 @@ TEST(Search, FindsTheLeastSumOfALargeSpaceWithinItsBudget) {
 }
 
 TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
-  // The points of odd index take long, and their closed form is their index; the others take 5.
+  // The points of odd index take long, and their closed form is their index; the others take 5. Of those that take long
+  // the two with the least are played first, since both are within 1.1 x 5; then 1 is the best, and no other is near
+  // it.
   std::set<std::size_t> played_late;
   const Searched all = search(small_space(), 10, [&](const std::vector<std::size_t>& indices, const Worth& worth) {
     std::vector<TriedPoint> points;
@@ -159,9 +161,9 @@ TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
     }
     return points;
   });
-  EXPECT_EQ(played_late, (std::set<std::size_t>{1, 3, 5})) << "5 is within 1.1 x 5; 7 and 9 are not";
+  EXPECT_EQ(played_late, (std::set<std::size_t>{1, 3}));
   const Findings found = findings_of(small_space(), all, 1);
-  EXPECT_EQ(found.cannot_win, 2U);
+  EXPECT_EQ(found.cannot_win, 3U);
   EXPECT_EQ(found.points[*found.winner].index, 1U);
 }
 
@@ -332,8 +334,11 @@ TEST(Knobs, EveryAlternativeIsAScenarioOfAsManySamples) {
         Scenario scenario;
         try {
           scenario = load_scenario(name, set).scenario;
-        } catch (const ScenarioError& error) {  // of two sites one alone has nobody to meet
-          EXPECT_EQ(std::string(row.name), kNodesKnob) << name << ": " << each.text << ": " << error.what();
+        } catch (const ScenarioError& error) {
+          // Of two sites one alone has nobody to meet, and not every schedule runs in a pipeline.
+          EXPECT_TRUE(std::string(row.name) == kNodesKnob || each.text.find("pipeline_parallel_size") == 0 ||
+                      each.text.find(", pipeline_parallel_size") != std::string::npos)
+              << name << ": " << row.name << ": " << each.text << ": " << error.what();
           continue;
         }
         EXPECT_EQ(samples_asked(scenario), samples_asked(loaded.scenario)) << name << ": " << each.text;
