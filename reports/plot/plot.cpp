@@ -13,10 +13,11 @@ double brightness(const char* colour) {
          255;
 }
 
-/// Black or white, whichever is read better on the colour.
-const char* ink_on(Hue hue, Theme theme) {
+/// Black or white, whichever is read better on the colour over paper.
+const char* ink_on(Hue hue, Theme theme, double opacity) {
   constexpr double kMiddle = 0.5;
-  return brightness(colour_of(hue, theme)) > kMiddle ? "#000000" : "#ffffff";
+  const double paper = brightness(ground_of(theme).paper), colour = brightness(colour_of(hue, theme));
+  return opacity * colour + (1 - opacity) * paper > kMiddle ? "#000000" : "#ffffff";
 }
 
 constexpr double kSwatch = 16;
@@ -66,10 +67,16 @@ bool label_fits(const std::string& label, double width, double size) {
 void draw_label(Svg& svg, Box box, Fill fill, const std::string& label, double size) {
   if (!label_fits(label, box.width, size)) return;
   const double wide = text_width(label, size);
-  const double middle = box.x + box.width / 2, base = box.y + box.height / 2 + 0.36 * size;
+  const double middle = box.x + box.width / 2;
   if (fill.pattern != Pattern::kPlain)
     svg.rect({middle - wide / 2 - 2, box.y + 1, wide + 4, box.height - 2}, colour_of(fill.hue, svg.theme()));
-  svg.text(middle, base, label, {.size = size, .anchor = Anchor::kMiddle, .colour = ink_on(fill.hue, svg.theme())});
+  draw_text_inside(svg, box, fill, label, size);
+}
+
+void draw_text_inside(Svg& svg, Box box, Fill fill, const std::string& text, double size, double opacity) {
+  const double middle = box.x + box.width / 2, base = box.y + box.height / 2 + 0.36 * size;
+  svg.text(middle, base, text,
+           {.size = size, .anchor = Anchor::kMiddle, .colour = ink_on(fill.hue, svg.theme(), opacity)});
 }
 
 void draw_whisker(Svg& svg, double low, double high, double y, double half_height) {

@@ -38,6 +38,8 @@ double draw_legend(Svg& svg, const std::vector<LegendEntry>& entries, double top
 bool label_fits(const std::string& label, double width, double size);
 /// A text in the middle of a box that is filled so, where it has room; over a pattern on a plain ground.
 void draw_label(Svg& svg, Box box, Fill fill, const std::string& label, double size);
+/// In the middle of a plain box, whether it has room or not; `opacity` is that of the fill, over paper.
+void draw_text_inside(Svg& svg, Box box, Fill fill, const std::string& text, double size, double opacity = 1);
 
 /// The line of an interval with its ends, from `low` to `high` pixels, around the height `y`.
 void draw_whisker(Svg& svg, double low, double high, double y, double half_height);

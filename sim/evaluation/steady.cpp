@@ -229,6 +229,8 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   const int* look = std::begin(kLooks);
   play.folded = folded_graph(spec, play.costs, play.accumulation_steps, *look + 1);
   EventGraph& graph = play.folded.graph;
+  // What drains a pipeline behind the last update is not there when more are written.
+  for (Program& program : graph.programs) cut(program, static_cast<std::size_t>(*look) + 1);
   Recorder recorder(graph, static_cast<std::size_t>(*look), keep);
   bool done = false;
   std::int64_t spans = 0;
@@ -239,6 +241,7 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
     written = std::max(written, *next) + 1;
     const Stage stage("building the event graph");
     earlier.push_back(std::exchange(graph.programs, programs_of(spec, play.costs, play.accumulation_steps, written)));
+    for (Program& program : graph.programs) cut(program, static_cast<std::size_t>(written));
   };
   const auto take = [&](const Span& span) {
     const auto has = [&] {

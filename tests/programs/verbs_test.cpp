@@ -179,6 +179,7 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"explain of schedules", {"explain", "finetune_2x4_a100"}},
       {"plot of a timeline (--kind timeline)", plot("timeline")},
       {"plot of a breakdown (--kind breakdown)", plot("breakdown")},
+      {"plot of a pipeline (--kind pipeline)", plot("pipeline")},
       {"plot of a ladder (--kind ladder)", plot("ladder")},
       {"plot of convergence (--kind convergence)", plot("convergence")},
       {"plot of memory (--kind memory)", plot("memory")},

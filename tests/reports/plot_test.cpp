@@ -125,10 +125,34 @@ Ladder example_ladder(const std::string& name = "") {
   return ladder;
 }
 
+/// Two stages with two chunks each: a pass over each chunk of a micro-batch forward, then backward, in 10 ms each.
+std::vector<PipelineChart> pipelines(const std::string& name = "") {
+  PipelineChart chart;
+  chart.label = name + "zero1";
+  chart.length = Seconds{0.1};
+  chart.parallel.pipeline = chart.parallel.chunks = 2;
+  for (int stage = 0; stage < 2; ++stage) {
+    PipelineRow& row = chart.rows.emplace_back();
+    row.stage = stage;
+    for (int i = 0; i < 4; ++i) {
+      const double begin = 0.02 * i + 0.01 * stage;
+      row.passes.push_back({i < 2, i < 2 ? i : 3 - i, 0, begin, begin + 0.01});
+    }
+    row.others.push_back({Activity::kOptimizer, 0, 0.09, 0.1, 1});
+  }
+  return {chart};
+}
+
+std::string pipeline_picture(const PlotHeading& heading, const std::vector<PipelineChart>& charts,
+                             const PlotStyle& style) {
+  return pipeline_svg(heading, charts, std::vector<RunResult>(charts.size()), style);
+}
+
 std::vector<std::string> all_pictures(const std::string& name, const PlotStyle& style) {
   const PlotHeading heading{name, name};
   return {timeline_svg(example(name), style), breakdown_svg(heading, breakdowns(name), style),
-          memory_svg(heading, bars(name), style), ladder_svg(heading, example_ladder(name), style)};
+          memory_svg(heading, bars(name), style), ladder_svg(heading, example_ladder(name), style),
+          pipeline_picture(heading, pipelines(name), style)};
 }
 
 /// Where a text would run over the picture's edges or into the next column, by the widths of the wider fonts.
@@ -160,6 +184,25 @@ TEST(Pictures, AreXmlInsideTheirEdgesWhateverTheNames) {
           EXPECT_EQ(svg.find("<script"), std::string::npos);
           expect_inside(svg, width);
         }
+}
+
+TEST(Pictures, ThePipelineHasARowAStageAndTheNumbersOfItsMicroBatches) {
+  const std::vector<std::string> texts = texts_in_svg(pipeline_picture({"a", "b"}, pipelines(), {Theme::kLight, 800}));
+  EXPECT_TRUE(has(texts, "stage 0") && has(texts, "stage 1") && !has(texts, "stage 2"));
+  EXPECT_TRUE(has(texts, "optimizer"));
+  // Four passes on each of two stages, all of the first micro-batch, each 60 pixels wide or more.
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "1"), 8);
+  // A thousand passes in a row are too many to be told apart, so that its begin and its end stand below it.
+  std::vector<PipelineChart> many = pipelines();
+  many[0].length = Seconds{0.09};
+  for (PipelineRow& row : many[0].rows) {
+    row.passes.clear();
+    for (int i = 0; i < 1000; ++i) row.passes.push_back({i % 2 == 0, 0, i / 2, 9e-5 * i, 9e-5 * (i + 1)});
+  }
+  const std::vector<std::string> both = texts_in_svg(pipeline_picture({"a", "b"}, many, {Theme::kLight, 800}));
+  EXPECT_TRUE(has(both, "its begin") && has(both, "its end"));
+  EXPECT_EQ(std::count(both.begin(), both.end(), "stage 1"), 3);
+  EXPECT_TRUE(has(both, "500"));
 }
 
 TEST(Pictures, TheTimelineByHand) {

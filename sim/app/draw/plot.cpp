@@ -25,11 +25,12 @@ namespace {
 std::vector<Option> picture_options() {
   return {{.names = "--kind",
            .help = "timeline: what each lane of each rank does; breakdown: where an update's time goes; memory: by "
-                   "part against the capacity; ladder: which change from one schedule to another brings how much "
+                   "part against the capacity; pipeline: what the stages of a split model do, micro-batch by "
+                   "micro-batch; ladder: which change from one schedule to another brings how much "
                    "(--ladder); convergence: the curves of a document of accocal converge, which stands in place of "
                    "the scenario; curve: the speedup along an axis of a sweep, and map: the fastest schedule over two, "
                    "of the rows of accosim sweep in place of the scenario",
-           .choices = {"timeline", "breakdown", "memory", "ladder", "convergence", "curve", "map"},
+           .choices = {"timeline", "breakdown", "memory", "pipeline", "ladder", "convergence", "curve", "map"},
            .required = true,
            .takes = "KIND"},
           {.names = "-o,--output",
@@ -97,6 +98,14 @@ ExitCode plot_memory(const Arguments& arguments) {
   const Compared all = compared(arguments);
   write_picture(arguments.text("--output"),
                 memory_svg(heading_of(all.scenario), memory_bars(all.results), style_of(arguments)));
+  return ExitCode::kDone;
+}
+
+ExitCode plot_pipeline(const Arguments& arguments) {
+  const Compared all = compared(arguments);
+  write_picture(arguments.text("--output"),
+                pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
+                             all.results, style_of(arguments)));
   return ExitCode::kDone;
 }
 
@@ -177,16 +186,18 @@ Verb plot_verb() {
   of_rows.emplace_back("scenario");
   Texts of_a_map = of_rows;
   for (const Option& option : winner_options()) of_a_map.push_back(option.names);
-  return {.name = "plot",
-          .help = "Draw a timeline, where the time goes, memory, a ladder, convergence or a sweep as a picture",
-          .options = joined(joined(timed, winner_options()), joined({ladder_option(), tuned_option()}, cut_options())),
-          .modes = {of_kind("a timeline", "timeline", names_of(timed), plot_timeline),
-                    of_kind("a breakdown", "breakdown", names_of(played), plot_breakdown),
-                    of_kind("a ladder", "ladder", of_a_ladder, plot_ladder),
-                    of_kind("convergence", "convergence", of_a_document, plot_convergence),
-                    of_kind("a sweep", "curve", of_rows, plot_curve),
-                    of_kind("a sweep", "map", of_a_map, plot_map),
-                    {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};
+  return {
+      .name = "plot",
+      .help = "Draw a timeline, where the time goes, memory, a pipeline, a ladder, convergence or a sweep as a picture",
+      .options = joined(joined(timed, winner_options()), joined({ladder_option(), tuned_option()}, cut_options())),
+      .modes = {of_kind("a timeline", "timeline", names_of(timed), plot_timeline),
+                of_kind("a breakdown", "breakdown", names_of(played), plot_breakdown),
+                of_kind("a pipeline", "pipeline", names_of(played), plot_pipeline),
+                of_kind("a ladder", "ladder", of_a_ladder, plot_ladder),
+                of_kind("convergence", "convergence", of_a_document, plot_convergence),
+                of_kind("a sweep", "curve", of_rows, plot_curve),
+                of_kind("a sweep", "map", of_a_map, plot_map),
+                {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};
 }
 
 }  // namespace accosim

@@ -1,0 +1,141 @@
+#include "sim/explain/pipeline_chart.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "models/base/errors.hpp"
+
+namespace accosim {
+namespace {
+
+struct UpdateWindow {
+  double from = 0, to = 0;
+};
+
+double end_of(const Span& span) { return span.end.value + static_cast<double>(span.repeat - 1) * span.period.value; }
+
+/// The last update of each rank of the folded graph.
+std::vector<UpdateWindow> windows_of(const SteadyPlay& play) {
+  std::vector<UpdateWindow> windows(play.folded.graph.ranks.size());
+  for (const Span& span : play.spans)
+    if (play.folded.graph.labels[span.label].mark == Mark::kUpdate)
+      windows[span.rank] = {windows[span.rank].to, span.end.value};
+  return windows;
+}
+
+/// Fills one row from the spans of its rank.
+class RowFiller {
+ public:
+  /// `under_way`: micro-batches whose backward passes are to come when the update begins.
+  RowFiller(const SteadyPlay& play, UpdateWindow own, UpdateWindow shown, int under_way)
+      : play_(play), own_(own), shown_(shown), under_way_(under_way) {}
+
+  void add(const Span& span) {
+    const Label& label = play_.folded.graph.labels[span.label];
+    if (label.cls == OpClass::kForward || label.cls == OpClass::kBackward)
+      add_pass(span, label.cls == OpClass::kForward);
+    else if (label.mark == Mark::kNone && !is_message(span))
+      add_other(span, label.cls);
+  }
+
+  PipelineRow take() && {
+    // The numbers of passes ascend with their chunks.
+    for (std::size_t i = 0; i < row_.passes.size(); ++i) {
+      PipelinePass& pass = row_.passes[i];
+      const auto& numbers = done_[pass.forward ? 1 : 0];
+      pass.chunk = static_cast<int>(std::distance(numbers.begin(), numbers.find(numbers_[i])));
+    }
+    return std::move(row_);
+  }
+
+ private:
+  const Op& op_of(const Span& span) const {
+    const EventGraph& graph = play_.folded.graph;
+    const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks[span.rank].program)];
+    return program.lanes[span.lane][static_cast<std::size_t>(span.op)];
+  }
+
+  bool is_message(const Span& span) const {
+    if (span.rendezvous < 0) return false;
+    return play_.folded.graph.requests[static_cast<std::size_t>(op_of(span).plan)].kind == CollectiveKind::kSend;
+  }
+
+  void add_pass(const Span& span, bool forward) {
+    constexpr double kRounding = 1e-12;
+    if (span.begin.value < own_.from - kRounding || span.begin.value >= own_.to) return;
+    const Op& op = op_of(span);
+    int& done = done_[forward ? 1 : 0].try_emplace(op.pass, forward ? under_way_ : 0).first->second;
+    const double begin = span.begin.value - shown_.from, end = end_of(span) - shown_.from;
+    const bool goes_on = !numbers_.empty() && numbers_.back() == op.pass && row_.passes.back().micro_batch == done &&
+                         begin <= row_.passes.back().end + kRounding;
+    if (goes_on) {
+      row_.passes.back().end = end;
+    } else {
+      row_.passes.push_back({forward, 0, done, begin, end});
+      numbers_.push_back(op.pass);
+    }
+    if (op.ends_pass) ++done;
+  }
+
+  void add_other(const Span& span, OpClass cls) {
+    const double begin = std::max(span.begin.value, shown_.from), end = std::min(end_of(span), shown_.to);
+    if (begin >= end) return;
+    Activity activity = Activity::kExposedCommunication;
+    if (cls == OpClass::kOptimizer) activity = Activity::kOptimizer;
+    if (cls == OpClass::kCopy) activity = Activity::kCopy;
+    if (cls == OpClass::kHost || cls == OpClass::kMark) activity = Activity::kHost;
+    if (cls == OpClass::kPause) activity = Activity::kPause;
+    if (cls == OpClass::kCounted) activity = Activity::kCounted;
+    row_.others.push_back({activity, span.label, begin - shown_.from, end - shown_.from, 1});
+  }
+
+  const SteadyPlay& play_;
+  UpdateWindow own_, shown_;
+  int under_way_;
+  PipelineRow row_;
+  std::map<int, int> done_[2];  // by direction and number of a pass, how many micro-batches
+  std::vector<int> numbers_;    // of each pass of the row
+};
+
+}  // namespace
+
+PipelineChart pipeline_chart(const ScheduleSpec& spec, const SteadyPlay& play) {
+  const Layout& layout = play.costs->layout;
+  const std::vector<UpdateWindow> windows = windows_of(play);
+  PipelineChart chart;
+  chart.label = spec.label;
+  chart.parallel = play.costs->parallel;
+  const UpdateWindow shown = windows[static_cast<std::size_t>(play.folded.class_of[0])];
+  chart.length = Seconds{shown.to - shown.from};
+  for (int stage = 0; stage < chart.parallel.pipeline; ++stage) {
+    GridCoordinates at = coordinates_of(layout, 0);
+    at[static_cast<std::size_t>(Dim::kPipeline)] = stage;
+    const int rank = rank_at(layout, at), folded = play.folded.class_of[static_cast<std::size_t>(rank)];
+    RowFiller filler(play, windows[static_cast<std::size_t>(folded)], shown,
+                     spec.pipeline_flush ? 0 : chart.parallel.pipeline - 1 - stage);
+    for (const Span& span : play.spans)
+      if (span.rank == folded) filler.add(span);
+    PipelineRow& row = chart.rows.emplace_back(std::move(filler).take());
+    row.stage = stage;
+    row.rank = rank;
+  }
+  return chart;
+}
+
+std::vector<PipelineChart> pipeline_charts(const Scenario& scenario, const std::vector<int>& indices,
+                                           const Evaluations& evaluations) {
+  if (scenario.training.parallel.pipeline == 1)
+    throw BadInput(
+        "/training/parallel/pipeline_parallel_size: the model is not split into stages, so there is no "
+        "pipeline to draw; set it to their number, or draw a timeline (--kind timeline)");
+  std::vector<PipelineChart> charts;
+  for (const int index : indices) {
+    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    charts.push_back(pipeline_chart(spec, *evaluations.play(scenario, spec)));
+  }
+  return charts;
+}
+
+}  // namespace accosim
