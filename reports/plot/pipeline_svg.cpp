@@ -21,7 +21,7 @@ namespace {
 constexpr double kNameRoom = 64;  // pixels for the names of stages
 constexpr double kRow = 17, kRowGap = 3, kScheduleLine = 24, kPanelLine = 16, kAxis = 46, kScheduleGap = 10;
 constexpr double kSmall = 10.5, kNumber = 9;
-constexpr double kTellApart = 8, kLarge = 14;  // pixels of a mean forward pass: enough, and where it is drawn larger
+constexpr double kTellApart = 8, kLarge = 20;  // pixels of a mean forward pass: enough, and where it is drawn larger
 
 /// A part of the update that is drawn on an axis of its own.
 struct Panel {
@@ -114,7 +114,7 @@ class RowDrawer {
   }
 
   void draw_number(const PipelinePass& pass) {
-    if (pass.begin < x_.low || pass.end > x_.high) return;
+    if (!is_shown(pass.begin, pass.end)) return;
     const std::string number = fmt::format("{}", pass.micro_batch + 1);
     const Box box = box_of(pass.begin, pass.end);
     if (text_width(number, kNumber) + 1 <= box.width)
