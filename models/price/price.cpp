@@ -15,6 +15,7 @@
 #include "models/price/tensor_waits.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario.hpp"
@@ -326,7 +327,7 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   const Stage stage("pricing");
-  const Parallel& parallel = scenario.training.parallel;
+  const Parallel parallel = parallel_of(scenario.training, spec);
   if (parallel.context > 1) throw std::logic_error("no kernel is priced as a part of a sequence");
   Costs costs;
   costs.cluster = scenario.cluster;
@@ -340,10 +341,9 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.implementation = scenario.training.implementation;
   costs.world = whole_ring(scenario.cluster);
   costs.parallel = parallel;
-  costs.layout = layout_of(scenario.cluster, island_of(spec), scenario.training.parallel);
+  costs.layout = layout_of(scenario.cluster, island_of(spec), parallel);
   const bool by_site = spec.meeting == Meeting::kHierarchical;
-  costs.sites =
-      by_site ? layout_of(scenario.cluster, site_of(scenario.cluster), scenario.training.parallel) : costs.layout;
+  costs.sites = by_site ? layout_of(scenario.cluster, site_of(scenario.cluster), parallel) : costs.layout;
 
   costs.pace.unsteady = scenario.training.unsteady;
   costs.pace.below = cumulative_shares(scenario.training.unsteady.lengths.weights());

@@ -173,7 +173,7 @@ void read_messages(const Reading& of) {
 /// Blocks of every chunk where nobody lists them: equal, or the first ones have a block more where that may be.
 void share_blocks(const Reading& of) {
   const int blocks = of.model->num_hidden_layers, stages = of.parallel.pipeline, chunks = of.parallel.chunks;
-  const auto goes = [&](int runs) { return can_split_blocks(*of.model, of.read.framework, runs, 1); };
+  const auto goes = [&](int runs) { return can_split_blocks(blocks, of.read.framework, runs, 1); };
   const char* const list = "list \"stage_layers\"";
   if (!goes(stages))
     return of.reader.fail(
@@ -187,8 +187,7 @@ void share_blocks(const Reading& of) {
         fmt::format("is {}, and {} stages share {} blocks, which {} so many chunks on each; write {}, or {}", chunks,
                     stages, blocks, chunks > blocks / stages ? "are too few for" : "are not divided by",
                     nearest_to(chunks, blocks / stages, [&](int each) { return goes(stages * each); }), list));
-  const int runs = stages * chunks;
-  for (int run = 0; run < runs; ++run) of.parallel.blocks.push_back(blocks / runs + (run < blocks % runs ? 1 : 0));
+  of.parallel.blocks = equal_blocks(blocks, stages * chunks);
 }
 
 void check_blocks(const Reading& of, const std::vector<double>& listed) {
@@ -279,8 +278,8 @@ void refuse_parts(const Reading& of) {
 
 }  // namespace
 
-bool can_split_blocks(const Model& model, Framework framework, int stages, int chunks) {
-  const long long runs = 1LL * stages * chunks, blocks = model.num_hidden_layers;
+bool can_split_blocks(int blocks, Framework framework, int stages, int chunks) {
+  const long long runs = 1LL * stages * chunks;
   return runs <= blocks && (blocks % runs == 0 || !wants_equal_stages(framework));
 }
 
@@ -419,6 +418,42 @@ bool check_parallel(const Training& training, const std::optional<Model>& model,
   else if (const std::string lacking = wrong_pipeline(parallel, cluster); !lacking.empty())
     reader.fail(kPipeline, lacking);
   return top.diagnostics().errors.size() == before;
+}
+
+int read_own_chunks(ObjectReader& schedule, const Training& training, const std::optional<Cluster>& cluster) {
+  if (!schedule.has(kChunks)) return 0;
+  const Parallel& parallel = training.parallel;
+  const int chunks = schedule.integer(kChunks, 1, kMostChunks, 1), stages = parallel.pipeline;
+  const auto fail = [&](const std::string& why) {
+    schedule.fail(kChunks, why);
+    return 0;
+  };
+  if (!schedule.good(kChunks)) return 0;
+  if (stages == 1)
+    return fail(
+        "is of the stages of a pipeline; write a pipeline_parallel_size above 1 in \"training\", or leave it out");
+  if (chunks == parallel.chunks || parallel.blocks.empty()) return 0;  // as all others, or what is wrong has been said
+  if (const std::string lacking = chunks > 1 ? lacking_chunks(training.framework) : ""; !lacking.empty())
+    return fail(lacking);
+  const int blocks = std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0);
+  if (parallel.blocks != equal_blocks(blocks, stages * parallel.chunks))
+    return fail(fmt::format(
+        "is {}, and stage_layers in \"training\" lists the blocks where there are {} on each stage; write {}, "
+        "or leave stage_layers out",
+        chunks, parallel.chunks, parallel.chunks));
+  const auto goes = [&](int each) { return can_split_blocks(blocks, training.framework, stages, each); };
+  if (!goes(chunks))
+    return fail(fmt::format("is {}, and {} stages share {} blocks, which {} so many chunks on each; write {}", chunks,
+                            stages, blocks, chunks > blocks / stages ? "are too few for" : "are not divided by",
+                            nearest_to(chunks, blocks / stages, goes)));
+  if (chunks == 1) return chunks;
+  std::string wrong = wrong_steps(training.gradient_accumulation_steps, stages);
+  if (cluster && all_have_own_steps(*cluster)) wrong.clear();
+  if (cluster)
+    for (const NodeGroup& group : cluster->nodes)
+      for (const int steps : group.accumulation_steps)
+        if (wrong.empty()) wrong = wrong_steps(steps, stages);
+  return wrong.empty() ? chunks : fail(fmt::format("is {}, and gradient_accumulation_steps {}", chunks, wrong));
 }
 
 bool check_pipeline_steps(const Training& training, const Cluster& cluster, ObjectReader& top) {

@@ -11,6 +11,7 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/piped_schedules.hpp"
+#include "models/read/read_parallel.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -667,12 +668,15 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   spec.balance = reader.has("balance") ? reader.choice("balance", training.balance) : training.balance;
   if (reader.has("balance") && spec.balance != Balance::kNone && model_ranks_of(training.parallel) > 1)
     reader.fail("balance", kNoBalance);
+  spec.chunks = read_own_chunks(reader, training, cluster);
   if (!known) return spec;  // nobody can tell whose the other keys are
   spec.runs_as = traits->runs_as;
   spec.reshard_after_forward = traits->usual_reshard;
   if (!traits->takes("overlap")) spec.overlap = traits->usual_overlap;
   if (!traits->takes("late_communication")) spec.late_communication = LateCommunication::kWait;
-  const Reading of{reader, spec, *traits, training, cluster};
+  Training own = training;
+  own.parallel = parallel_of(training, spec);
+  const Reading of{reader, spec, *traits, own, cluster};
   if (!own_gradients && gradients != spec.parameter_dtype)
     reader.find("gradient_dtype")->origin =
         origin_named(communication_defaults(training.framework, *traits, {}, bytes_of(spec.gradient_dtype)).source);
@@ -684,7 +688,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
     if (of.traits.takes(key.name)) read_key(key, of);
   const ScheduleTraits* const inner = inner_schedule(spec);
   for (const Key& key : kKeys)
-    if (inner != nullptr && takes_inside(*inner, key.name)) read_key(key, {reader, spec, *inner, training, cluster});
+    if (inner != nullptr && takes_inside(*inner, key.name)) read_key(key, {reader, spec, *inner, own, cluster});
   if (is_own_step(of)) check_own_step(of);
   reader.finish(reader.has_unknown() ? notes_for(of.traits, inner) : std::map<std::string, std::string>());
   return spec;

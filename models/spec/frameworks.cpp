@@ -1,6 +1,8 @@
 // Read in PyTorch 2.5, and in the masters of DeepSpeed and Megatron-LM of August 2026.
 #include "models/spec/frameworks.hpp"
 
+#include <numeric>
+
 #include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
@@ -82,6 +84,21 @@ SplitDefaults split_defaults(Framework framework, const Parallel& parallel) {
       break;
   }
   return usual;
+}
+
+Parallel with_chunks(const Parallel& parallel, Framework framework, int chunks) {
+  if (parallel.pipeline == 1 || chunks == parallel.chunks) return parallel;
+  Parallel changed = parallel;
+  changed.chunks = chunks;
+  changed.schedule = chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::kOneForwardOneBackward;
+  changed.overlap_messages = split_defaults(framework, changed).overlap_messages;
+  changed.blocks =
+      equal_blocks(std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0), parallel.pipeline * chunks);
+  return changed;
+}
+
+Parallel parallel_of(const Training& training, const ScheduleSpec& spec) {
+  return spec.chunks == 0 ? training.parallel : with_chunks(training.parallel, training.framework, spec.chunks);
 }
 
 std::string lacking_schedule(Framework framework, PipelineSchedule schedule) {

@@ -63,6 +63,12 @@ struct SplitDefaults {
 /// (megatron/training/arguments.py).
 SplitDefaults split_defaults(Framework framework, const Parallel& parallel);
 
+/// The same degrees with so many chunks on each stage: interleaved, or with one chunk 1F1B, the blocks in equal shares,
+/// messages as the framework then has them. Precondition: parallel.blocks is known where there are stages.
+Parallel with_chunks(const Parallel& parallel, Framework framework, int chunks);
+/// How a schedule's step splits the model.
+Parallel parallel_of(const Training& training, const ScheduleSpec& spec);
+
 /// Why the framework does not run such a pipeline and what to write instead; empty where it does.
 std::string lacking_schedule(Framework framework, PipelineSchedule schedule);
 std::string lacking_chunks(Framework framework);

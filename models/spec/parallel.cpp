@@ -255,6 +255,12 @@ Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
 
 }  // namespace
 
+std::vector<int> equal_blocks(int blocks, int runs) {
+  std::vector<int> shares(static_cast<std::size_t>(runs), blocks / runs);
+  std::fill_n(shares.begin(), blocks % runs, blocks / runs + 1);
+  return shares;
+}
+
 int micro_batches_apart(const Parallel& parallel) {
   return parallel.schedule == PipelineSchedule::kInterleaved ? parallel.pipeline : 1;
 }

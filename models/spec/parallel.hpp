@@ -136,6 +136,9 @@ constexpr int model_ranks_of(const Parallel& parallel) {
   return parallel.tensor * parallel.context * parallel.pipeline;
 }
 
+/// So many blocks in so many runs of them: equal, or the first ones have a block more.
+std::vector<int> equal_blocks(int blocks, int runs);
+
 /// Interleaved chunks take micro-batches in groups of so many: a flight has a multiple of them, and more follow it by
 /// so many.
 int micro_batches_apart(const Parallel& parallel);

@@ -99,6 +99,7 @@ struct ScheduleSpec {
   int communicators = 1;  ///< 2: reductions have a communicator of their own, and do not queue behind all-gathers
   LateCommunication late_communication = LateCommunication::kAccumulate;
   int poll_every = 1;               ///< micro-batches between two looks at "has the communication finished?"
+  int chunks = 0;                   ///< of the model on each stage, under this schedule; 0: those of the training
   bool pipeline_flush = true;       ///< a pipeline is drained after every round; or stages keep the parameters before
   int micro_batches_per_round = 0;  ///< least number a round
   bool rollback_estimate = true;    ///< m and v go back to what they were before the estimate; the parameters always do

@@ -170,9 +170,10 @@ std::vector<LegendEntry> legend_of(const std::vector<PipelineChart>& charts) {
 }
 
 std::string note_of(const std::vector<PipelineChart>& charts) {
-  const int chunks = charts.empty() ? 1 : charts.front().parallel.chunks;
+  const bool chunks =
+      std::any_of(charts.begin(), charts.end(), [](const PipelineChart& each) { return each.parallel.chunks > 1; });
   return fmt::format("A row a stage, of one replica. Numbers: micro-batches.{} Empty: nothing to compute.",
-                     chunks > 1 ? fmt::format(" The {} chunks of a stage: from dark to light.", chunks) : "");
+                     chunks ? " The chunks of a stage: from dark to light." : "");
 }
 
 }  // namespace

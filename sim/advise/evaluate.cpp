@@ -11,13 +11,14 @@
 #include "models/read/check_schedules.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "sim/advise/bound.hpp"
 #include "sim/evaluation/balance.hpp"
+#include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/player/player.hpp"
@@ -147,7 +148,7 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.spent_in_a_second = result.price / 3600;
   }
   result.longer = 1.0 * scenario.training.sequence_length / asked.sequence;
-  const Parallel& parallel = scenario.training.parallel;
+  const Parallel parallel = parallel_of(scenario.training, spec);
   if (parallel.pipeline > 1) result.passes = 2 * most_steps(scenario) * parallel.pipeline * parallel.chunks;
   const Shared<Costs> costs = evaluations.costs(scenario, spec);
   const std::vector<KindMemory> kinds = memory_by_kind(costs, spec, scenario.training.gradient_accumulation_steps);

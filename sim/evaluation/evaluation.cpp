@@ -62,6 +62,7 @@ Question priced_setting(Question setting) {
   read.gradient_dtype = spec.gradient_dtype;
   read.island = spec.island;
   read.meeting = spec.meeting;
+  read.chunks = spec.chunks;
   setting.spec = std::move(read);
   return setting;
 }

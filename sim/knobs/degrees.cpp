@@ -43,7 +43,7 @@ std::vector<Parallel> pipelines_of(const Scenario& scenario, int groups) {
   const bool several = lacking_chunks(framework).empty();
   std::vector<Parallel> all;
   for (int stages = 1; stages <= std::min(blocks, groups); ++stages) {
-    if (groups % stages != 0 || !can_split_blocks(scenario.model, framework, stages, 1)) continue;
+    if (groups % stages != 0 || !can_split_blocks(blocks, framework, stages, 1)) continue;
     all.push_back(of_stages(scenario, stages, 1));
     for (int chunks = 2; stages > 1 && several && stages * chunks <= blocks; ++chunks)
       if (blocks % (stages * chunks) == 0) all.push_back(of_stages(scenario, stages, chunks));

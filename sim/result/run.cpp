@@ -10,11 +10,13 @@
 #include "models/base/statistics.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
+#include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/result/pause_results.hpp"
@@ -239,7 +241,7 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
                                       const Evaluations& evaluations) {
   const Scenario& scenario = own.scenario;
   const ScheduleSpec& spec = own.spec;
-  const int unit = rounds_of(spec) * micro_batches_apart(scenario.training.parallel);
+  const int unit = rounds_of(spec) * micro_batches_apart(parallel_of(scenario.training, spec));
   const int common = common_steps(scenario);
   if (!own.as_written && std::abs(samples_asked(scenario) / samples - 1) <= kNearSamples) {
     const auto play = evaluations.play(scenario, spec);
@@ -289,10 +291,17 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   const auto& [scenario, spec, as_written] = evaluations.divided(asked, asked_spec);
   constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
   const int common = common_steps(scenario);
-  // A pipeline is filled and drained, whatever its micro-batches take.
-  if (common <= kMore || traits_of(spec).delayed || scenario.training.parallel.pipeline > 1) {
+  const int stages = scenario.training.parallel.pipeline, filled = 2 * stages;
+  if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed) {
     const auto play = evaluations.play(scenario, spec);
     return play->measured.update_time.value / samples_per_update(*play);
+  }
+  if (stages > 1) {
+    // Once a pipeline is filled each micro-batch adds what its slowest stage takes, or more.
+    const Shared<Costs> costs = evaluations.costs(scenario, spec);
+    const Seconds each = least_update_time(spec, *costs, filled + 1) - least_update_time(spec, *costs, filled);
+    return (replayed_at(scenario, spec, filled, evaluations).first + each.value * (common - filled)) /
+           samples_asked(scenario);
   }
   const double few = replayed_at(scenario, spec, kFew, evaluations).first,
                more = replayed_at(scenario, spec, kMore, evaluations).first;

@@ -17,6 +17,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/winner.hpp"
@@ -40,29 +41,54 @@ ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) 
   return spec;
 }
 
-/// A form of a schedule, read as its framework's; nothing where it cannot be had here.
+/// Reads the candidate's entry; nothing where it cannot be had here.
+std::optional<Candidate> read_candidate(const Scenario& scenario, Framework framework, AddedSchedule added) {
+  Training training = scenario.training;
+  training.framework = framework;
+  JsonDocument document = parse_json(added.entry, "");
+  Diagnostics diagnostics;
+  ScheduleSpec spec = read_schedule(document.root, "", training, scenario.cluster, diagnostics);
+  if (!diagnostics.errors.empty()) return std::nullopt;
+  return Candidate{std::move(spec), std::move(added)};
+}
+
+/// A form of a schedule, as its framework has it; nothing where it cannot be had here.
 std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTraits& traits, const TunedForm& form,
                                       const ScheduleSpec& dtypes) {
   // Another framework would also split the model in its own way.
   const bool own = form.framework == scenario.training.framework;
   if (!own && model_ranks_of(scenario.training.parallel) > 1) return std::nullopt;
-  Candidate candidate;
-  candidate.added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
+  AddedSchedule added;
+  added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
   if (!own)
-    candidate.added.set = {
+    added.set = {
         fmt::format("/training/framework={}", name_of(form.framework)),
         fmt::format("/training/optimizer_implementation={}", name_of(scenario.training.optimizer_implementation))};
-  candidate.added.entry = fmt::format(
+  added.entry = fmt::format(
       R"({{"name": "{}", "label": {}, "parameter_dtype": "{}", "gradient_dtype": "{}", "optimizer_dtype": "{}"{}{}}})",
-      traits.name, quoted_json(candidate.added.form), name_of(dtypes.parameter_dtype), name_of(dtypes.gradient_dtype),
+      traits.name, quoted_json(added.form), name_of(dtypes.parameter_dtype), name_of(dtypes.gradient_dtype),
       name_of(dtypes.optimizer_dtype), *form.keys == '\0' ? "" : ", ", form.keys);
-  Training training = scenario.training;
-  training.framework = form.framework;
-  JsonDocument document = parse_json(candidate.added.entry, "");
-  Diagnostics diagnostics;
-  candidate.spec = read_schedule(document.root, "", training, scenario.cluster, diagnostics);
-  if (!diagnostics.errors.empty()) return std::nullopt;
-  return candidate;
+  return read_candidate(scenario, form.framework, std::move(added));
+}
+
+/// The same with other equal chunks of the model on each stage, which whoever tunes tries too.
+std::vector<Candidate> with_other_chunks(const Scenario& scenario, const Candidate& candidate) {
+  std::vector<Candidate> others;
+  const Parallel& parallel = scenario.training.parallel;
+  const int blocks = scenario.model.num_hidden_layers, stages = parallel.pipeline;
+  // Most first, which have the smallest bubble: fewer need not be played where that is more than all of their time.
+  for (int chunks = blocks / stages; stages > 1 && chunks > 0; --chunks) {
+    if (blocks % (stages * chunks) != 0 || chunks == parallel.chunks) continue;
+    AddedSchedule added = candidate.added;
+    added.form += chunks == 1 ? ", not interleaved" : fmt::format(", {} chunks a stage", chunks);
+    JsonValue entry = parse_json(added.entry, "").root;
+    entry.set("label", JsonValue(added.form));
+    entry.set("virtual_pipeline_stages", JsonValue(chunks));
+    added.entry = dump_json(entry);
+    if (std::optional<Candidate> each = read_candidate(scenario, scenario.training.framework, std::move(added)))
+      others.push_back(std::move(*each));
+  }
+  return others;
 }
 
 std::vector<TunedForm> forms_of(const ScheduleTraits& traits, const Training& training) {
@@ -84,13 +110,23 @@ std::vector<Candidate> tuned_candidates(const Scenario& scenario, const Schedule
 /// How unlikely it fits, where that is not likely enough, then seconds a sample.
 using Badness = std::tuple<double, double>;
 
-/// Less is better. Nothing where it cannot be played.
-std::optional<Badness> badness_of(const Division& own, const Evaluations& evaluations, bool estimated) {
+/// Of a split model, without a play; 0 of others.
+double least_per_sample(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  if (model_ranks_of(scenario.training.parallel) == 1) return 0;
+  const Shared<Costs> costs = evaluations.costs(scenario, spec);
+  return least_update_time(spec, *costs, scenario.training.gradient_accumulation_steps).value / samples_asked(scenario);
+}
+
+/// Less is better. Nothing where it cannot be played, or where an estimate is surely not below `least`.
+std::optional<Badness> badness_of(const Division& own, const Evaluations& evaluations, bool estimated,
+                                  const std::optional<Badness>& least = std::nullopt) {
   const auto& [scenario, spec, as_written] = own;
   if (!can_be_played(spec, scenario.cluster, scenario.training, scenario.model)) return std::nullopt;
   const int steps = scenario.training.gradient_accumulation_steps;
   const auto kinds = memory_by_kind(evaluations.costs(scenario, spec), spec, steps);
   const double fits = std::min(least_likely(kinds).fit.probability, WinnerRule{}.fit_probability);
+  if (estimated && least && Badness(-fits, least_per_sample(scenario, spec, evaluations)) >= *least)
+    return std::nullopt;
   if (estimated) return Badness(-fits, estimated_time_per_sample(scenario, spec, evaluations));
   const auto play = evaluations.play(scenario, spec);
   return Badness(-fits, play->measured.update_time.value / samples_per_update(*play));
@@ -101,12 +137,12 @@ class Ranked {
  public:
   Ranked(const Scenario& scenario, const Evaluations& evaluations) : scenario_(scenario), evaluations_(evaluations) {}
 
-  std::optional<Badness> operator()(const ScheduleSpec& spec) {
+  std::optional<Badness> operator()(const ScheduleSpec& spec, const std::optional<Badness>& least = std::nullopt) {
     const auto [first, anew] = divisions_.try_emplace(meets_every_micro_batch(spec));
     if (anew) first->second = evaluations_.divided(scenario_, balanced_where_unlike(spec, scenario_)).scenario;
     ScheduleSpec as_divided = spec;
     as_divided.balance = Balance::kNone;  // it is
-    return badness_of({first->second, as_divided}, evaluations_, true);
+    return badness_of({first->second, as_divided}, evaluations_, true, least);
   }
 
  private:
@@ -118,12 +154,12 @@ class Ranked {
 /// The first of the least badness; nullptr where none can be played.
 const Candidate* first_of(const std::vector<Candidate>& candidates, Ranked& ranked) {
   const Candidate* best = nullptr;
-  Badness least;
+  std::optional<Badness> least;
   for (const Candidate& each : candidates) {
-    const std::optional<Badness> badness = ranked(each.spec);
-    if (!badness || (best != nullptr && !(*badness < least))) continue;
+    const std::optional<Badness> badness = ranked(each.spec, least);
+    if (!badness || (least && !(*badness < *least))) continue;
     best = &each;
-    least = *badness;
+    least = badness;
   }
   return best;
 }
@@ -143,7 +179,11 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   const std::vector<Candidate> tuned = tuned_candidates(scenario, *challenger);
   std::vector<Candidate> finalists;
   Ranked ranked(undrawn, evaluations.on(NetworkKind::kReference));
-  if (const Candidate* const first = first_of(tuned, ranked)) finalists.push_back(*first);
+  if (const Candidate* const first = first_of(tuned, ranked)) {
+    std::vector<Candidate> by_chunks = with_other_chunks(scenario, *first);
+    by_chunks.push_back(*first);
+    finalists.push_back(*first_of(by_chunks, ranked));
+  }
   for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
     if (const ScheduleSpec& spec = scenario.schedules[i]; is_synchronous(spec))
       finalists.push_back({spec, {i, spec.label, "", {}}});

@@ -517,6 +517,46 @@ TEST_F(InAPipeline, StagesGoOnWithoutAFlushOnlyUnder1F1B) {
             "/schedules/0/pipeline_flush: is about the stages of a pipeline, and here a model has one; leave it out");
 }
 
+TEST_F(InAPipeline, AScheduleMayHaveChunksOfItsOwn) {
+  const std::string four = R"("pipeline_parallel_size": 4)";
+  const auto chunked = [](int chunks) {
+    return R"({"name": "ddp", "virtual_pipeline_stages": )" + std::to_string(chunks) + "}";
+  };
+  // It is read as a training of that many chunks.
+  for (const Framework which : {Framework::kPytorch, Framework::kMegatron})
+    for (const int trained : {1, 3})
+      for (const int own : {1, 3}) {
+        const auto with = [&](int chunks) {
+          return parallel(four + (chunks > 1 ? R"(, "virtual_pipeline_stages": )" + std::to_string(chunks) : ""));
+        };
+        write(8, "[" + chunked(own) + "]");
+        const Scenario loaded = load_scenario(path_, {framework(which), with(trained)}).scenario;
+        write(8, R"([{"name": "ddp"}])");
+        EXPECT_EQ(parallel_of(loaded.training, loaded.schedules.front()),
+                  load_scenario(path_, {framework(which), with(own)}).scenario.training.parallel);
+      }
+  const std::string key = "/schedules/0/virtual_pipeline_stages: is ";
+  EXPECT_EQ(
+      said(chunked(2), R"("tensor_parallel_size": 2)"),
+      key + "of the stages of a pipeline; write a pipeline_parallel_size above 1 in \"training\", or leave it out");
+  write(8, "[" + chunked(2) + "]");
+  EXPECT_TRUE(
+      any_has(errors_of(path_, {framework(Framework::kMegatron), parallel(four)}),
+              key + "2, and 4 stages share 12 blocks, which are not divided by so many chunks on each; write 1 or 3"));
+  EXPECT_TRUE(any_has(errors_of(path_, {framework(Framework::kDeepspeed), parallel(four)}),
+                      "/schedules/0/virtual_pipeline_stages: gives a stage several chunks, and DeepSpeed's has one"));
+  EXPECT_EQ(
+      said(chunked(3), four, 6),
+      key +
+          "3, and gradient_accumulation_steps is 6, and interleaved chunks take micro-batches in groups of 4, one "
+          "for each stage; write 4 or 8");
+  EXPECT_EQ(
+      said(chunked(3), four + R"(, "stage_layers": [2, 4, 4, 2])"),
+      key +
+          "3, and stage_layers in \"training\" lists the blocks where there are 1 on each stage; write 1, or leave "
+          "stage_layers out");
+}
+
 TEST_F(InAPipeline, OnlyDdpRunsInsideItsReplicas) {
   const std::string nodes = R"({"gpus": 8, "count": 2, "device": "devices/gpu.json",
     "intra": {"kind": "nvswitch", "bandwidth": "100 GB/s"}, "nics": {"bandwidth": "100 Gbit/s"}})";

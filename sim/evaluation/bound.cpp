@@ -1,4 +1,4 @@
-#include "sim/advise/bound.hpp"
+#include "sim/evaluation/bound.hpp"
 
 #include <algorithm>
 #include <vector>

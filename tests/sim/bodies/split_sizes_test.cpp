@@ -1,0 +1,77 @@
+// Do the stages of published splits hold and send what is derived by hand for them? Of shipped models, as loaded.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "models/price/layers.hpp"
+#include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "sim/bodies/pipeline.hpp"
+#include "sim/evaluation/resident.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kBlock = 213'909'504 + 16'384;  // parameters of a block of Llama 3 70B, split by four
+
+/// Llama 3 70B by Megatron-LM on 128 GPUs: tensors and sequences by 4, 4 stages, so 8 replicas.
+Scenario llama_70b(const std::string& parallel = "") {
+  return load_scenario("pretrain_4x8_a100",
+                       {R"(/model="llama-3-70b")", "/cluster/nodes/0/count=16", "/training/framework=megatron",
+                        "/training/sequence_length=8192", "/training/micro_batch_size=1",
+                        "/training/gradient_accumulation_steps=32", "/training/attention=flash",
+                        R"(/training/parallel={"tensor_parallel_size": 4, "sequence_parallel": true,
+                        "pipeline_parallel_size": 4)" + parallel + "}",
+                        R"(/schedules=[{"name": "zero1"}])", "/baseline=zero1", "/published={}"})
+      .scenario;
+}
+
+std::vector<RankKind> stages_of(const Scenario& scenario) { return price(scenario, scenario.schedules[0]).kinds; }
+
+TEST(SplitSizes, AMiddleStageOfLlama70BUnderADistributedOptimizer) {
+  // 20 blocks: 4.28 G parameters, 2 bytes each, 4 of gradients, and 12 of states that 8 replicas share: 32.1 GB.
+  const Scenario scenario = llama_70b();
+  const RankKind stage = stages_of(scenario)[1];
+  EXPECT_EQ(stage.parameters, 20 * kBlock);
+  const MemoryParts parts = memory_of(stage, scenario.schedules[0], 32);
+  const double held = parts.part(MemoryUse::kParameters).value + parts.part(MemoryUse::kGradients).value +
+                      parts.part(MemoryUse::kOptimizerStates).value;
+  EXPECT_NEAR(held, 20 * kBlock * (6 + 12 / 8.0), 1);
+  EXPECT_NEAR(held, 32.1e9, 0.05e9);
+}
+
+TEST(SplitSizes, WhatStagesKeepOfLlama70B) {
+  // A block keeps 562.6 MB of a micro-batch. The first of four stages has 4 of them in flight, each in 20 blocks: 45.0
+  // GB; with 5 chunks of 4 blocks 2 x 3 + 4 x 4 + 1 = 23 passes of chunks: 51.8 GB.
+  const double kept = (8 * 8192 + 4 * 8192 + 4 * 1024 + 6 * 28672 + 4 * 64) * 2048.0;
+  const Scenario plain = llama_70b(), interleaved = llama_70b(R"(, "virtual_pipeline_stages": 5)");
+  EXPECT_EQ(passes_in_flight(stages_of(plain)[0].share, 32), 4);
+  EXPECT_EQ(passes_in_flight(stages_of(interleaved)[0].share, 32), 23);
+  // A middle stage, which has neither embedding nor head, has one micro-batch less in flight than the one before.
+  const auto activations = [](const Scenario& scenario, int stage) {
+    return memory_of(stages_of(scenario)[static_cast<std::size_t>(stage)], scenario.schedules[0], 32)
+        .part(MemoryUse::kActivations)
+        .value;
+  };
+  EXPECT_NEAR(activations(plain, 1) / (3 * 20 * kept), 1, 0.01);
+  EXPECT_NEAR(activations(plain, 0) / 45.0e9, 1, 0.02);
+  EXPECT_NEAR(activations(interleaved, 0) / 51.8e9, 1, 0.02);
+}
+
+TEST(SplitSizes, MessagesOfGpt3BetweenItsStages) {
+  // 2048 tokens of 12288 in 16 bits are 50.3 MB, which each of 8 ranks sends whole, or an eighth where sequences are
+  // split too.
+  const auto message = [](const char* const sequence) {
+    const Scenario scenario =
+        load_scenario("gpt3_175b_1024_a100",
+                      {std::string("/training/parallel/sequence_parallel=") + sequence, "/training/micro_batch_size=1"})
+            .scenario;
+    return price(scenario, scenario.schedules[0]).kinds[1].message.value;
+  };
+  EXPECT_EQ(message("false"), 2048.0 * 12288 * 2);
+  EXPECT_EQ(message("true"), 2048.0 * 12288 * 2 / 8);
+}
+
+}  // namespace
+}  // namespace accosim
