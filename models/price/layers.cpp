@@ -303,8 +303,7 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share) {
   const int runs = share.stages * share.chunks;
   std::vector<int> each = share.blocks;
   if (each.empty() && runs > 1 && blocks < runs) throw std::invalid_argument("a stage without a block");
-  if (each.empty())
-    for (int run = 0; run < runs; ++run) each.push_back(blocks / runs + (run < blocks % runs ? 1 : 0));
+  if (each.empty()) each = equal_blocks(blocks, runs);
   if (static_cast<int>(each.size()) != runs || std::accumulate(each.begin(), each.end(), 0) != blocks)
     throw std::invalid_argument("the runs' blocks are not the model's");
   std::vector<LayerRange> ranges;

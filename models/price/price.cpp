@@ -12,6 +12,7 @@
 #include "models/base/stages.hpp"
 #include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_node.hpp"
+#include "models/price/stage_speed.hpp"
 #include "models/price/tensor_waits.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -323,6 +324,29 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
           training.recomputed_blocks};
 }
 
+/// Kinds by node group, GPU of the node and stage; equal ones are merged.
+void add_kinds(Costs& costs, const Scenario& scenario, const ScheduleSpec& spec) {
+  KindPrices prices(scenario.model, scenario.training.unsteady);
+
+  const int stages = costs.layout.size(Dim::kPipeline);
+  std::map<std::tuple<int, int, int>, int> kinds;
+  for (int rank = 0; rank < costs.ranks(); ++rank) {
+    const Place& place = costs.places[static_cast<std::size_t>(rank)];
+    const int part = stages == 1 ? 0 : stage_of(costs.layout, rank);
+    const auto [kind, is_new] = kinds.emplace(std::tuple(place.group, place.gpu, part), 0);
+    if (is_new) {
+      const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
+      OwnCounts own{{}, group.inner_updates};
+      if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
+      kind->second = prices.kind_of(
+          costs, workload_of(scenario, spec, group, costs.pace.sequence_length), share_of_stage(costs.parallel, part),
+          device_of(scenario.training, group, place.gpu), own, size_of(costs.layout, {kIsland}, rank),
+          size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
+    }
+    costs.kind_of.push_back(kind->second);
+  }
+}
+
 }  // namespace
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -351,25 +375,14 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.pace.sequence_length =
       measured ? scenario.training.sequence_length
                : longest_padded(scenario.training.unsteady.lengths, scenario.training.sequence_length);
-  KindPrices prices(scenario.model, scenario.training.unsteady);
-
-  // Kinds by node group, GPU of the node and stage; equal ones are merged.
-  const int stages = costs.layout.size(Dim::kPipeline);
-  std::map<std::tuple<int, int, int>, int> kinds;
-  for (int rank = 0; rank < costs.ranks(); ++rank) {
-    const Place& place = costs.places[static_cast<std::size_t>(rank)];
-    const int part = stages == 1 ? 0 : stage_of(costs.layout, rank);
-    const auto [kind, is_new] = kinds.emplace(std::tuple(place.group, place.gpu, part), 0);
-    if (is_new) {
-      const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(place.group)];
-      OwnCounts own{{}, group.inner_updates};
-      if (!group.accumulation_steps.empty()) own.steps = group.accumulation_steps[static_cast<std::size_t>(place.gpu)];
-      kind->second = prices.kind_of(costs, workload_of(scenario, spec, group, costs.pace.sequence_length),
-                                    share_of_stage(parallel, part), device_of(scenario.training, group, place.gpu), own,
-                                    size_of(costs.layout, {kIsland}, rank),
-                                    size_of(costs.layout, update_ranks(spec), rank), host_of(group), rank);
-    }
-    costs.kind_of.push_back(kind->second);
+  add_kinds(costs, scenario, spec);
+  if (parallel.blocks_by_speed && parallel.pipeline > 1) {
+    costs.parallel.blocks = blocks_by_speed(costs);
+    costs.kinds.clear();
+    costs.kind_of.clear();
+    costs.pace.micro_batch_size.clear();
+    costs.pace.lengths.clear();
+    add_kinds(costs, scenario, spec);
   }
   mark_casts(costs, spec);
   return costs;

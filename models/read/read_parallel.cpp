@@ -24,6 +24,7 @@ namespace {
 constexpr const char* kTensor = "tensor_parallel_size";
 constexpr const char* kPipeline = "pipeline_parallel_size";
 constexpr const char* kChunks = "virtual_pipeline_stages";
+constexpr const char* kBySpeed = "speed";
 constexpr const char* kSteps = "gradient_accumulation_steps";
 // Of each no more than a cluster may have, so that products of them are whole numbers.
 constexpr int kMostRanks = 1024, kMostStages = 1'048'576, kMostChunks = 1024;
@@ -190,6 +191,18 @@ void share_blocks(const Reading& of) {
   of.parallel.blocks = equal_blocks(blocks, stages * chunks);
 }
 
+/// Equal until devices are priced.
+void share_by_speed(const Reading& of) {
+  const int blocks = of.model->num_hidden_layers, runs = of.parallel.pipeline * of.parallel.chunks;
+  if (runs > blocks)
+    return of.reader.fail(
+        "stage_layers",
+        fmt::format("is \"{}\", and {} stages of {} chunk{} are more than the model's {} blocks; write "
+                    "fewer of them",
+                    kBySpeed, of.parallel.pipeline, of.parallel.chunks, of.parallel.chunks > 1 ? "s" : "", blocks));
+  of.parallel.blocks = equal_blocks(blocks, runs);
+}
+
 void check_blocks(const Reading& of, const std::vector<double>& listed) {
   const char* const key = "stage_layers";
   const int runs = of.parallel.pipeline * of.parallel.chunks;
@@ -221,6 +234,11 @@ void read_blocks(const Reading& of) {
   }
   if (!of.reader.good(kPipeline) || !of.reader.good(kChunks)) {
     if (written) of.reader.numbers(key, Range{0, kMostListed}, kMostListed);
+    return;
+  }
+  if (const JsonValue* const value = of.reader.find(key); written && value->kind == JsonKind::kText) {
+    of.parallel.blocks_by_speed = of.reader.one_of(key, {kBySpeed}, "") == kBySpeed;
+    if (of.model != nullptr && of.parallel.blocks_by_speed) share_by_speed(of);
     return;
   }
   if (written) {
@@ -441,7 +459,10 @@ int read_own_chunks(ObjectReader& schedule, const Training& training, const std:
         "is {}, and stage_layers in \"training\" lists the blocks where there are {} on each stage; write {}, "
         "or leave stage_layers out",
         chunks, parallel.chunks, parallel.chunks));
-  const auto goes = [&](int each) { return can_split_blocks(blocks, training.framework, stages, each); };
+  const auto goes = [&](int each) {
+    return parallel.blocks_by_speed ? stages * each <= blocks
+                                    : can_split_blocks(blocks, training.framework, stages, each);
+  };
   if (!goes(chunks))
     return fail(fmt::format("is {}, and {} stages share {} blocks, which {} so many chunks on each; write {}", chunks,
                             stages, blocks, chunks > blocks / stages ? "are too few for" : "are not divided by",

@@ -10,7 +10,8 @@ namespace {
 std::string pipeline_in_words(const Parallel& parallel) {
   const std::string schedule =
       parallel.chunks > 1 ? fmt::format("interleaved by {}", parallel.chunks) : name_of(parallel.schedule);
-  return fmt::format("pipeline {} ({})", parallel.pipeline, schedule);
+  return fmt::format("pipeline {} ({}{})", parallel.pipeline, schedule,
+                     parallel.blocks_by_speed ? ", blocks by speed" : "");
 }
 
 }  // namespace

@@ -517,6 +517,21 @@ TEST_F(InAPipeline, StagesGoOnWithoutAFlushOnlyUnder1F1B) {
             "/schedules/0/pipeline_flush: is about the stages of a pipeline, and here a model has one; leave it out");
 }
 
+TEST_F(InAPipeline, BlocksMayBeSharedBySpeed) {
+  const std::string speed = R"(, "stage_layers": "speed")";
+  const auto with = [&](const std::string& members) {
+    return load_scenario(path_, {framework(Framework::kMegatron), parallel(members)}).scenario.training.parallel;
+  };
+  write(16, R"([{"name": "ddp"}])");
+  EXPECT_TRUE(with(R"("pipeline_parallel_size": 4)" + speed).blocks_by_speed);
+  // Also where equal shares are none: 12 blocks on 8 stages.
+  EXPECT_EQ(with(R"("pipeline_parallel_size": 8)" + speed).blocks, equal_blocks(12, 8));
+  const std::string key = "/training/parallel/stage_layers: ";
+  EXPECT_EQ(said(R"({"name": "ddp"})", R"("pipeline_parallel_size": 16)" + speed),
+            key + "is \"speed\", and 16 stages of 1 chunk are more than the model's 12 blocks; write fewer of them");
+  EXPECT_TRUE(any_has(errors_of(path_, {parallel(R"("pipeline_parallel_size": 4, "stage_layers": "fast")")}), key));
+}
+
 TEST_F(InAPipeline, AScheduleMayHaveChunksOfItsOwn) {
   const std::string four = R"("pipeline_parallel_size": 4)";
   const auto chunked = [](int chunks) {

@@ -271,6 +271,29 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
   }
 }
 
+TEST(Waiting, FastStagesThatWaitGetMoreBlocks) {
+  // Half of the stages are three times as slow, and the others idle for most of an update; all do the same micro-batches,
+  // so that only other blocks help.
+  std::vector<std::string> sets{"/cluster/nodes/*/gpus=4",
+                                "/cluster/nodes/1/device/slowdown=3",
+                                "/model/num_hidden_layers=12",
+                                R"(/training/parallel={"pipeline_parallel_size": 2})"};
+  const auto with = [&] { return advised(load_sample(sets, 2), 0, kReference); };  // zero1
+  const RunResult before = with();
+  const Warning* const warning = ranks_wait_of(before);
+  ASSERT_NE(warning, nullptr);
+  const std::string set = setting_in(warning->advice);
+  EXPECT_EQ(set, "/training/parallel/stage_layers=speed") << warning->advice;
+  EXPECT_EQ(warning->advice.find("accumulate"), std::string::npos);
+  sets.push_back(set);
+  const RunResult after = with();
+  const double gain = after.tokens_per_second / before.tokens_per_second - 1;
+  EXPECT_GT(gain, 0.2);
+  EXPECT_NE(warning->advice.find(std::to_string(std::lround(100 * gain)) + " % more tokens per second"),
+            std::string::npos)
+      << warning->advice;
+}
+
 TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   // Equal micro-batches of 4 on GPUs of which half are three times slower: a quick network, a host that never waits.
   const auto advised_with = [](const std::vector<std::string>& more) {

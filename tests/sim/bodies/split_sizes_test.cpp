@@ -17,13 +17,15 @@ constexpr double kBlock = 213'909'504 + 16'384;  // parameters of a block of Lla
 
 /// Llama 3 70B by Megatron-LM on 128 GPUs: tensors and sequences by 4, 4 stages, so 8 replicas.
 Scenario llama_70b(const std::string& parallel = "") {
-  return load_scenario("pretrain_4x8_a100",
-                       {R"(/model="llama-3-70b")", "/cluster/nodes/0/count=16", "/training/framework=megatron",
-                        "/training/sequence_length=8192", "/training/micro_batch_size=1",
-                        "/training/gradient_accumulation_steps=32", "/training/attention=flash",
-                        R"(/training/parallel={"tensor_parallel_size": 4, "sequence_parallel": true,
-                        "pipeline_parallel_size": 4)" + parallel + "}",
-                        R"(/schedules=[{"name": "zero1"}])", "/baseline=zero1", "/published={}"})
+  return load_scenario(
+             "pretrain_4x8_a100",
+             {R"(/model="llama-3-70b")", "/cluster/nodes/0/count=16", "/training/framework=megatron",
+              "/training/sequence_length=8192", "/training/micro_batch_size=1",
+              "/training/gradient_accumulation_steps=32", "/training/attention=flash", "/training/implementation=fused",
+              R"(/training/parallel={"tensor_parallel_size": 4, "sequence_parallel": true,
+                        "pipeline_parallel_size": 4)" +
+                  parallel + "}",
+              R"(/schedules=[{"name": "zero1"}])", "/baseline=zero1", "/published={}"})
       .scenario;
 }
 
