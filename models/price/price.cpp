@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -347,6 +348,30 @@ void add_kinds(Costs& costs, const Scenario& scenario, const ScheduleSpec& spec)
   }
 }
 
+StagePace pace_of(const RankKind& kind) {
+  Seconds besides{0};
+  int count = 0;
+  for (std::size_t l = 0; l < kind.layers->size(); ++l) {
+    if ((*kind.layers)[l].kind == LayerKind::kBlock)
+      ++count;
+    else
+      besides += kind.times[l].forward + kind.times[l].backward;
+  }
+  // What split tensors wait for is in the kind's passes, and as good as all of it in blocks.
+  return {(kind.forward + kind.backward - besides) / count, besides};
+}
+
+/// Of replicas on unlike devices the slowest counts.
+std::vector<StagePace> stage_paces(const Costs& costs) {
+  std::vector<StagePace> stages(static_cast<std::size_t>(costs.parallel.pipeline));
+  for (const RankKind& kind : costs.kinds) {
+    StagePace& slowest = stages[static_cast<std::size_t>(kind.share.stage)];
+    const StagePace own = pace_of(kind);
+    slowest = {std::max(slowest.block, own.block), std::max(slowest.besides, own.besides)};
+  }
+  return stages;
+}
+
 }  // namespace
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -377,7 +402,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
                : longest_padded(scenario.training.unsteady.lengths, scenario.training.sequence_length);
   add_kinds(costs, scenario, spec);
   if (parallel.blocks_by_speed && parallel.pipeline > 1) {
-    costs.parallel.blocks = blocks_by_speed(costs);
+    const int blocks = std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0);
+    costs.parallel.blocks = blocks_by_speed(stage_paces(costs), blocks, parallel.chunks);
     costs.kinds.clear();
     costs.kind_of.clear();
     costs.pace.micro_batch_size.clear();
