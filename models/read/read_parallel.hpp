@@ -20,15 +20,15 @@ Parallel read_parallel(ObjectReader& training, const Training& read, const std::
 /// Reports what the cluster's nodes do not hold; whether there was nothing of it.
 bool check_parallel(const Training& training, const std::optional<Model>& model, const Cluster& cluster,
                     ObjectReader& top);
-/// The chunks on each stage that a schedule has for itself; 0: those of the training. Preconditions: `training` has been
-/// read, and `cluster` where it is valid.
+/// The chunks on each stage that a schedule has for itself; 0: those of the training. Preconditions: `training` has
+/// been read, and `cluster` where it is valid.
 int read_own_chunks(ObjectReader& schedule, const Training& training, const std::optional<Cluster>& cluster);
 
 /// Reports numbers of micro-batches that the pipeline does not take; whether there was nothing of it.
 bool check_pipeline_steps(const Training& training, const Cluster& cluster, ObjectReader& top);
 
-/// Whether so many ranks share a model's tensors evenly, and are neighbours in every node; and whether so many stages of
-/// so many chunks share so many blocks where nobody lists them.
+/// Whether so many ranks share a model's tensors evenly, and are neighbours in every node; and whether so many stages
+/// of so many chunks share so many blocks where nobody lists them.
 bool can_split_tensors(const Model& model, const Cluster& cluster, int ranks);
 bool can_split_blocks(int blocks, Framework framework, int stages, int chunks);
 

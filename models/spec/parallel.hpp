@@ -127,7 +127,8 @@ struct Parallel {
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
   int chunks = 1;             ///< of the model on each stage: Megatron-LM's virtual stages
   std::vector<int> blocks{};  ///< of every chunk, in the order in which a micro-batch passes them; empty: equal
-  bool blocks_by_speed = false;  ///< `blocks` are shared anew where devices are priced, so that no stage waits for a slow one
+  bool blocks_by_speed =
+      false;  ///< `blocks` are shared anew where devices are priced, so that no stage waits for a slow one
   std::array<Dim, kDims> order = Layout{}.order;  ///< in which ranks are numbered, the nearest first
 
   bool operator==(const Parallel&) const = default;

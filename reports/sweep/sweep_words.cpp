@@ -257,11 +257,10 @@ std::string value_in_words(const Axis& axis, const std::string& name, std::size_
   const std::optional<Numbers> numbers = numbers_of(axis);
   std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
   if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
-  const bool counts =
-      numbers && are_whole(*numbers) &&
-      ends_with_key(axis, {"count", "gpus", "gradient_accumulation_steps", "global_batch_size", "micro_batch_size",
-                           "sequence_length", "tensor_parallel_size", "pipeline_parallel_size",
-                           "virtual_pipeline_stages"});
+  const bool counts = numbers && are_whole(*numbers) &&
+                      ends_with_key(axis, {"count", "gpus", "gradient_accumulation_steps", "global_batch_size",
+                                           "micro_batch_size", "sequence_length", "tensor_parallel_size",
+                                           "pipeline_parallel_size", "virtual_pipeline_stages"});
   return counts && name.rfind("count", 0) != 0 ? value + " " + name : fmt::format("{} = {}", name, value);
 }
 

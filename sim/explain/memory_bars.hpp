@@ -10,8 +10,8 @@
 namespace accosim {
 
 struct MemoryBar {
-  std::string label;   ///< of the schedule
-  std::string device;  ///< of this kind of rank
+  std::string label;        ///< of the schedule
+  std::string device;       ///< of this kind of rank
   std::vector<int> stages;  ///< of a pipeline, which are alike
   int ranks = 0;
   MemoryParts parts;  ///< they add up to what is resident

@@ -243,8 +243,8 @@ class Costing {
 
   void add_dimensions(SplitCosts& costs) {
     for (int along = 0; along < kAlong; ++along) {
-      DimensionTime dimension{kAlongNames[static_cast<std::size_t>(along)],
-                              ranks_along(play_.costs->layout, along), {}, {}};
+      DimensionTime dimension{
+          kAlongNames[static_cast<std::size_t>(along)], ranks_along(play_.costs->layout, along), {}, {}};
       for (std::size_t r = 0; r < ranks_.size(); ++r) add_spans(dimension, static_cast<Along>(along), r);
       if (along == kTensors) add_layers(dimension);
       if (dimension.takes > Seconds{0}) costs.dimensions.push_back(dimension);
@@ -254,9 +254,8 @@ class Costing {
   void add_spans(DimensionTime& dimension, Along along, std::size_t r) const {
     const RankTime& rank = ranks_[r];
     const Stretches& sent = rank.communicating[along];
-    dimension.takes += Seconds{share(r) * with_counted(rank, [&](double from, double to) {
-                                 return length(merged(sent, from, to));
-                               })};
+    dimension.takes +=
+        Seconds{share(r) * with_counted(rank, [&](double from, double to) { return length(merged(sent, from, to)); })};
     dimension.bare += Seconds{share(r) * with_counted(rank, [&](double from, double to) {
                                 const Stretches all = merged(sent, from, to);
                                 return length(all) - common(all, merged(rank.busy, from, to));

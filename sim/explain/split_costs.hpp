@@ -54,8 +54,8 @@ struct SplitCosts {
   std::vector<DimensionTime> dimensions;
 };
 
-/// Of the play's last steady update. Absent where each rank has the whole model, and where replicas make several updates
-/// between two meetings: then a mark does not end an update.
+/// Of the play's last steady update. Absent where each rank has the whole model, and where replicas make several
+/// updates between two meetings: then a mark does not end an update.
 std::optional<SplitCosts> split_costs(const SteadyPlay& play);
 
 }  // namespace accosim

@@ -144,8 +144,7 @@ Bytes saved(const Need& before, const Need& then) {
   if (then.kinds.size() == before.kinds.size()) return before.memory() - then.kinds[before.least].parts.total();
   const auto is_it = [&](const KindMemory& kind) {
     return kind.device == least.device &&
-           (least.stages.empty() ||
-            std::binary_search(kind.stages.begin(), kind.stages.end(), least.stages.front()));
+           (least.stages.empty() || std::binary_search(kind.stages.begin(), kind.stages.end(), least.stages.front()));
   };
   const auto same = std::find_if(then.kinds.begin(), then.kinds.end(), is_it);
   return before.memory() - same->parts.total();  // kinds that hold as much are one

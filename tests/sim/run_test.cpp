@@ -272,12 +272,10 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
 }
 
 TEST(Waiting, FastStagesThatWaitGetMoreBlocks) {
-  // Half of the stages are three times as slow, and the others idle for most of an update; all do the same micro-batches,
-  // so that only other blocks help.
-  std::vector<std::string> sets{"/cluster/nodes/*/gpus=4",
-                                "/cluster/nodes/1/device/slowdown=3",
-                                "/model/num_hidden_layers=12",
-                                R"(/training/parallel={"pipeline_parallel_size": 2})"};
+  // Half of the stages are three times as slow, and the others idle for most of an update; all do the same
+  // micro-batches, so that only other blocks help.
+  std::vector<std::string> sets{"/cluster/nodes/*/gpus=4", "/cluster/nodes/1/device/slowdown=3",
+                                "/model/num_hidden_layers=12", R"(/training/parallel={"pipeline_parallel_size": 2})"};
   const auto with = [&] { return advised(load_sample(sets, 2), 0, kReference); };  // zero1
   const RunResult before = with();
   const Warning* const warning = ranks_wait_of(before);

@@ -171,9 +171,8 @@ void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
   answer.network = network_rate_of(cluster);
   answer.rivals = rivals_of(answer.space, answer.advice, kMostRivals);
   const std::vector<TriedPoint>& points = answer.advice.points;
-  const bool long_to_play = std::any_of(answer.rivals.begin(), answer.rivals.end(), [&](std::size_t at) {
-    return points[at].evaluation.passes > kManyPasses;
-  });
+  const bool long_to_play = std::any_of(answer.rivals.begin(), answer.rivals.end(),
+                                        [&](std::size_t at) { return points[at].evaluation.passes > kManyPasses; });
   if (long_to_play) answer.rivals.clear();  // what decides would take longer than the search
   if (answer.rivals.size() < 2 || answer.network.rate <= 0) return;
   answer.takeovers = takeovers_of([&](double factor) {
