@@ -136,6 +136,22 @@ std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, c
   return costs;
 }
 
+/// What stages send each other as slices is gathered before the first layer of a chunk, and its gradients before the
+/// last one's: the passes wait for it.
+void gather_slices(RankKind& kind, const PriceOfCollective& price, std::vector<TensorWaits>& waits) {
+  kind.gathered = kind.message;
+  kind.message = shard_of(kind.message, kind.share.tensor);
+  const Seconds gather = price(CollectiveKind::kAllGather, kind.gathered).time;
+  const std::size_t chunks = kind.chunk_layers.size();
+  std::size_t begin = 0;
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+    const std::size_t end = begin + static_cast<std::size_t>(kind.chunk_layers[chunk]);
+    if (kind.share.stage > 0 || chunk > 0) waits[begin].forward += gather;
+    if (kind.share.stage + 1 < kind.share.stages || chunk + 1 < chunks) waits[end - 1].backward += gather;
+    begin = end;
+  }
+}
+
 /// Collectives over the ranks that split a layer's tensors, priced alone on what joins them.
 void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
   if (kind.share.tensor == 1) return;
@@ -148,7 +164,8 @@ void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
   const int cut = costs.parallel.overlap_tensor ? kind.share.tensor : 1;
   std::vector<TensorWaits> different;
   for (const BilledLayer& layer : kind.bill->layers) different.push_back(tensor_waits(*kind.bill, layer, price, cut));
-  const std::vector<TensorWaits> waits = each_layer(*kind.bill, different);
+  std::vector<TensorWaits> waits = each_layer(*kind.bill, different);
+  if (costs.parallel.scatter_gather) gather_slices(kind, price, waits);
   std::vector<LayerWork> works = *kind.works;
   for (std::size_t l = 0; l < waits.size(); ++l) {
     LayerTime& time = kind.times[l];

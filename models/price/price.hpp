@@ -31,6 +31,7 @@ struct RankKind {
   Shared<std::vector<Layer>> layers;          ///< of one chunk after the other
   std::vector<int> chunk_layers{};            ///< how many of them each chunk has
   Bytes message{};                            ///< a micro-batch's activations, as a rank sends them to the next stage
+  Bytes gathered{};                           ///< what they are gathered into where they arrive; 0: they are whole
   Seconds forward_waits{}, backward_waits{};  ///< of a micro-batch's passes, for collectives over split tensors
   double parameters = 0;                      ///< elements of its layers, whole
   Shared<Bill> bill;                       ///< of one micro-batch, without the slowdown; times and works are sums of it

@@ -74,6 +74,7 @@ const std::vector<Split>& splits() {
       {"sequence_parallel", "true", {"sp", "enable_sequence_parallel", "sequence_parallelism"}},
       {"pipeline_schedule", "\"1f1b\"", {"pipeline_parallel_schedule", "schedule"}},
       {"overlap_p2p", "true", {"overlap_p2p_comm", "overlap_p2p_communication"}},
+      {"scatter_gather_p2p", "true", {"scatter_gather_tensors_in_pipeline", "pipe_partitioned"}},
       {"tensor_overlap",
        "true",
        {"tp_comm_overlap", "ub_tp_comm_overlap", "async_tensor_parallel", "enable_async_tensor_parallel",

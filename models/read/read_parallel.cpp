@@ -171,6 +171,17 @@ void read_messages(const Reading& of) {
     of.reader.fail(key, lacking);
 }
 
+void read_slices(const Reading& of) {
+  const char* const key = "scatter_gather_p2p";
+  const bool written = of.reader.has(key), asked = of.parallel.tensor > 1 && of.parallel.pipeline > 1;
+  const SplitDefaults usual = split_defaults(of.read.framework, of.parallel);
+  of.parallel.scatter_gather = of.reader.boolean(key, usual.scatter_gather);
+  if (!written && asked) of.reader.find(key)->origin = origin_named(usual.source);
+  if (!of.parallel.scatter_gather || !of.reader.good()) return;
+  if (const std::string lacking = lacking_slices(of.read.framework, of.parallel); !lacking.empty())
+    of.reader.fail(key, lacking);
+}
+
 /// Blocks of every chunk where nobody lists them: equal, or the first ones have a block more where that may be.
 void share_blocks(const Reading& of) {
   const int blocks = of.model->num_hidden_layers, stages = of.parallel.pipeline, chunks = of.parallel.chunks;
@@ -316,6 +327,7 @@ Parallel read_parallel(ObjectReader& training, const Training& read, const std::
   read_chunks(of);
   read_schedule_of_stages(of);
   read_messages(of);
+  read_slices(of);
   read_blocks(of);
   read_order(of);
   if (measured) refuse_parts(of);

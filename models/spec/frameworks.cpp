@@ -77,7 +77,10 @@ SplitDefaults split_defaults(Framework framework, const Parallel& parallel) {
       usual.overlap_messages = piped;
       usual.source = "default of PyTorch, as torchtitan has it";
       break;
-    case Framework::kDeepspeed: usual.source = "default of DeepSpeed (runtime/pipe/schedule.py)"; break;
+    case Framework::kDeepspeed:
+      usual.scatter_gather = lacking_slices(framework, parallel).empty();
+      usual.source = "default of DeepSpeed (runtime/pipe/schedule.py)";
+      break;
     case Framework::kMegatron:
       usual.overlap_messages = piped && parallel.schedule == PipelineSchedule::kInterleaved;
       usual.source = "default of Megatron-LM (megatron/training/arguments.py)";
@@ -132,6 +135,15 @@ std::string lacking_tensor_overlap(Framework framework) {
              ? "cuts collectives up beside their GEMMs (Transformer Engine's user buffers, PyTorch's async tensor "
                "parallelism), and DeepSpeed waits for them; write false"
              : "";
+}
+
+std::string lacking_slices(Framework framework, const Parallel& parallel) {
+  if (parallel.tensor == 1 || parallel.pipeline == 1)
+    return "is about what ranks that split tensors send from stage to stage; write a tensor_parallel_size and a "
+           "pipeline_parallel_size above 1, or leave it out";
+  if (parallel.sequence)
+    return "is true, and with sequence_parallel a rank has no more than its slice; leave one of both out";
+  return framework == Framework::kPytorch ? "is true, and PyTorch's stages send whole tensors; write false" : "";
 }
 
 bool wants_equal_stages(Framework framework) { return framework == Framework::kMegatron; }

@@ -52,13 +52,15 @@ struct SplitDefaults {
   bool sequence = false;
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
   bool overlap_messages = false;
+  bool scatter_gather = false;
   std::string source;  ///< whose default, and the file that says so
 };
 
 /// Preconditions: all of `parallel` that is not a default here has been read.
 /// PyTorch: as torchtitan has it, whose tensor parallelism splits the sequence too (torchtitan/models/llama3/infra/
 /// parallelize.py).
-/// DeepSpeed: PipelineModule has one schedule, whose sends and receives block (runtime/pipe/schedule.py, p2p.py).
+/// DeepSpeed: PipelineModule has one schedule, whose sends and receives block (runtime/pipe/schedule.py, p2p.py); ranks
+/// that split tensors send slices (is_pipe_partitioned, runtime/pipe/engine.py).
 /// Megatron-LM: --sequence-parallel is off, and messages are overlapped under the interleaved schedule alone
 /// (megatron/training/arguments.py).
 SplitDefaults split_defaults(Framework framework, const Parallel& parallel);
@@ -76,6 +78,8 @@ std::string lacking_chunks(Framework framework);
 std::string lacking_messages(Framework framework, const Parallel& parallel);
 /// The same of collectives of split tensors beside their GEMMs.
 std::string lacking_tensor_overlap(Framework framework);
+/// Why ranks that split tensors cannot send slices; empty where they can.
+std::string lacking_slices(Framework framework, const Parallel& parallel);
 /// Whether all chunks of a pipeline must have equally many blocks, unless they are listed.
 bool wants_equal_stages(Framework framework);
 

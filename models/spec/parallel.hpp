@@ -124,6 +124,9 @@ struct Parallel {
   bool sequence = false;          ///< over kTensor: what lies between the split products is split along the sequence
   bool overlap_tensor = false;    ///< the collectives of split products are cut up and run beside their GEMMs
   bool overlap_messages = false;  ///< what stages send each other travels beside their computation
+  /// Ranks that split tensors all have what stages send each other: each sends its slice, and they gather the slices
+  /// where these arrive. Where sequences are split it has no more than a slice.
+  bool scatter_gather = false;
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
   int chunks = 1;             ///< of the model on each stage: Megatron-LM's virtual stages
   std::vector<int> blocks{};  ///< of every chunk, in the order in which a micro-batch passes them; empty: equal

@@ -10,8 +10,11 @@ namespace accosim {
 
 namespace {
 
-/// A message each way that arrives and one that leaves. A gathered sequence is its product's workspace.
-Bytes stage_buffers(const RankKind& kind) { return (kind.share.stages > 1 ? 4 : 0) * kind.message; }
+/// A message each way that arrives and one that leaves, and of those that arrive what their slices are gathered into. A
+/// gathered sequence is its product's workspace.
+Bytes stage_buffers(const RankKind& kind) {
+  return kind.share.stages > 1 ? 4 * kind.message + 2 * kind.gathered : Bytes{0};
+}
 
 }  // namespace
 

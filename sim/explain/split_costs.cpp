@@ -149,18 +149,22 @@ void add_parts(Parts& parts, const SteadyPlay& play, const RankTime& rank, const
   parts["waiting for other ranks"] += share * idle;
 }
 
-/// What collectives in the layers of a micro-batch take, were nothing beside them.
+/// What collectives in the layers of a micro-batch take, were nothing beside them, and the gathers of what arrives there
+/// from other stages.
 Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
   Seconds sum;
   if (kind.share.tensor == 1) return sum;
   const Ring ring = ring_of(costs, {over(Dim::kTensor)}, kind.first_rank);
+  const auto time = [&](CollectiveKind collective, Bytes bytes) {
+    return collective_time(collective, collective_cost(collective, bytes, costs.cluster, ring), costs.cluster, ring);
+  };
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators)
-      for (const TensorMessage& message : op.messages) {
-        const CollectiveCost cost = collective_cost(message.kind, message.bytes, costs.cluster, ring);
-        sum += static_cast<double>(layer.times()) * collective_time(message.kind, cost, costs.cluster, ring);
-      }
-  return sum;
+      for (const TensorMessage& message : op.messages)
+        sum += static_cast<double>(layer.times()) * time(message.kind, message.bytes);
+  if (kind.gathered == Bytes{0}) return sum;
+  const int ends = (kind.share.stage == 0 ? 1 : 0) + (kind.share.stage + 1 == kind.share.stages ? 1 : 0);
+  return sum + (2.0 * kind.share.chunks - ends) * time(CollectiveKind::kAllGather, kind.gathered);
 }
 
 int ranks_along(const Layout& layout, int along) {

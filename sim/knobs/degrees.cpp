@@ -56,6 +56,7 @@ bool goes_with(const std::string& key, const JsonValue& value, const Parallel& p
   if (key == "tensor_overlap") return parallel.sequence;
   if (key == "stage_layers") return !parallel.blocks.empty();
   if (key == "pipeline_schedule") return parallel.pipeline > 1 && value.text == name_of(parallel.schedule);
+  if (key == "scatter_gather_p2p") return lacking_slices(framework, parallel).empty();
   if (key != "overlap_p2p") return true;
   Parallel with = parallel;
   with.overlap_messages = value.kind == JsonKind::kBool && value.boolean;
@@ -78,9 +79,12 @@ std::vector<Parallel> degrees_of(const Scenario& scenario) {
       each.tensor = tensor;
       each.sequence = tensor > 1 && usual && divides;
       each.overlap_tensor = each.overlap_tensor && each.sequence;
+      const bool slices = training.parallel.scatter_gather || split_defaults(training.framework, each).scatter_gather;
+      each.scatter_gather = slices && lacking_slices(training.framework, each).empty();
       all.push_back(each);
       if (tensor == 1 || each.sequence || !divides) continue;
       each.sequence = true;
+      each.scatter_gather = false;
       all.push_back(std::move(each));
     }
   }

@@ -77,6 +77,7 @@ TEST_F(ReadParallel, AbsentOrEmptyTheModelIsWhole) {
                                                 {"pipeline_parallel_size", "default"},
                                                 {"virtual_pipeline_stages", "default"},
                                                 {"overlap_p2p", "default"},
+                                                {"scatter_gather_p2p", "default"},
                                                 {"order", "default"}}));
 }
 
@@ -118,6 +119,17 @@ TEST_F(ReadParallel, DeepspeedsPipelineHasOneScheduleThatWaits) {
   EXPECT_FALSE(deep.sequence);
   EXPECT_FALSE(deep.overlap_messages);
   EXPECT_EQ(deep.schedule, PipelineSchedule::kOneForwardOneBackward);
+}
+
+TEST_F(ReadParallel, SlicesAreSentBetweenStagesByDeepspeedAndWhereTheyAreAskedFor) {
+  const std::string degrees = R"("tensor_parallel_size": 2, "pipeline_parallel_size": 4)";
+  EXPECT_TRUE(read(degrees, Framework::kDeepspeed).scatter_gather);
+  EXPECT_FALSE(read(degrees + R"(, "sequence_parallel": true)", Framework::kDeepspeed).scatter_gather);
+  EXPECT_FALSE(read(R"("pipeline_parallel_size": 4)", Framework::kDeepspeed).scatter_gather);
+  EXPECT_FALSE(read(degrees, Framework::kMegatron).scatter_gather);
+  EXPECT_TRUE(read(degrees + R"(, "scatter_gather_p2p": true)", Framework::kMegatron).scatter_gather);
+  EXPECT_EQ(origins(degrees, Framework::kDeepspeed).at("scatter_gather_p2p"),
+            "default of DeepSpeed (runtime/pipe/schedule.py)");
 }
 
 TEST_F(ReadParallel, ResolveSaysWhoseEachChoiceIs) {
@@ -219,6 +231,9 @@ TEST_F(ReadParallel, WhatMeansNothingIsRefused) {
             "/training/parallel/stage_layers: is of the stages of a pipeline" + pipes);
   EXPECT_EQ(refused(R"("overlap_p2p": true)"),
             "/training/parallel/overlap_p2p: is about what stages send each other" + pipes);
+  EXPECT_EQ(refused(R"("tensor_parallel_size": 2, "scatter_gather_p2p": true)", Framework::kMegatron),
+            "/training/parallel/scatter_gather_p2p: is about what ranks that split tensors send from stage to stage; "
+            "write a tensor_parallel_size and a pipeline_parallel_size above 1, or leave it out");
 }
 
 TEST_F(ReadParallel, SchedulesAndChunksGoTogether) {

@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/collectives.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
 #include "sim/bodies/pipeline.hpp"
 #include "sim/evaluation/resident.hpp"
+#include "sim/schedules/groups.hpp"
 
 namespace accosim {
 namespace {
@@ -73,6 +75,35 @@ TEST(SplitSizes, MessagesOfGpt3BetweenItsStages) {
   };
   EXPECT_EQ(message("false"), 2048.0 * 12288 * 2);
   EXPECT_EQ(message("true"), 2048.0 * 12288 * 2 / 8);
+}
+
+TEST(SplitSizes, SlicesOfGpt3AreGatheredWhereTheyArrive) {
+  // Each of 8 ranks sends an eighth. The first stage receives no activations and the last no gradients, for the first
+  // and the last of 6 chunks; every other pass waits for a gather of the whole.
+  const auto stages = [](const char* const slices) {
+    return stages_of(load_scenario("gpt3_175b_1024_a100",
+                                   {"/training/parallel/sequence_parallel=false", "/training/micro_batch_size=1",
+                                    std::string("/training/parallel/scatter_gather_p2p=") + slices})
+                         .scenario);
+  };
+  const std::vector<RankKind> whole = stages("false"), sliced = stages("true");
+  const Scenario scenario = load_scenario("gpt3_175b_1024_a100", {}).scenario;
+  const Costs costs = price(scenario, scenario.schedules[0]);
+  const Bytes all{2048.0 * 12288 * 2};
+  const Ring node = ring_of(costs, {over(Dim::kTensor)}, 0);
+  const CollectiveKind kGather = CollectiveKind::kAllGather;
+  const double gather =
+      collective_time(kGather, collective_cost(kGather, all, costs.cluster, node), costs.cluster, node).value;
+  ASSERT_EQ(whole.size(), 16u);
+  ASSERT_EQ(sliced.size(), 16u);
+  for (std::size_t stage = 0; stage < 16; ++stage) {
+    EXPECT_EQ(whole[stage].message, all);
+    EXPECT_EQ(whole[stage].gathered, Bytes{0});
+    EXPECT_EQ(sliced[stage].message, all / 8);
+    EXPECT_EQ(sliced[stage].gathered, all);
+    EXPECT_NEAR((sliced[stage].forward - whole[stage].forward).value, (stage == 0 ? 5 : 6) * gather, 1e-9);
+    EXPECT_NEAR((sliced[stage].backward - whole[stage].backward).value, (stage == 15 ? 5 : 6) * gather, 1e-9);
+  }
 }
 
 }  // namespace
