@@ -149,8 +149,8 @@ void add_parts(Parts& parts, const SteadyPlay& play, const RankTime& rank, const
   parts["waiting for other ranks"] += share * idle;
 }
 
-/// What collectives in the layers of a micro-batch take, were nothing beside them, and the gathers of what arrives there
-/// from other stages.
+/// What collectives in the layers of a micro-batch take, were nothing beside them, and the gathers of what arrives
+/// there from other stages.
 Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
   Seconds sum;
   if (kind.share.tensor == 1) return sum;
