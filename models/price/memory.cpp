@@ -156,6 +156,7 @@ void add_replicated_states(Moment& moment, const MemoryInput& input, const Sizes
       traits.sharding == Sharding::kOptimizer || spec.optimizer_sharding == OptimizerSharding::kZeroRedundancy;
   moment.add_lasting(MemoryUse::kParameters, z.parameters * z.param);
   moment.add(MemoryUse::kGradients, (flat || z.grads_stay ? z.parameters : sum(z, l, z.layers.size())) * z.grad, flat);
+  if (input.narrow_gradients) moment.add_lasting(MemoryUse::kNarrowGradients, z.parameters * z.param);
   const bool master = z.state == Bytes{4} && z.param < Bytes{4};
   const double owned = has_whole_tensors(spec) ? z.owned : z.shard;
   if (!spec.offload_optimizer)

@@ -31,6 +31,7 @@ enum class MemoryUse : std::uint8_t {
   kGatheredParameters,  ///< of zero3: the units that are gathered at the moment
   kGradients,
   kGradientShard,
+  kNarrowGradients,       ///< of a micro-batch, in the parameters' type, beside the sum in a wider one
   kPartialGradientShard,  ///< of hybrid sharding: summed in the node, and not yet between nodes
   kGradientBuckets,
   kReductionBuffers,
@@ -54,6 +55,7 @@ inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
                                                     "gathered parameters",
                                                     "gradients",
                                                     "gradient shard",
+                                                    "gradients of a micro-batch",
                                                     "partial gradient shard",
                                                     "gradient buckets",
                                                     "reduction buffers",
@@ -105,6 +107,7 @@ struct MemoryInput {
   std::vector<int> chunk_layers{};  ///< how many of the layers each chunk has; empty: all are one
   int in_flight = 1;                ///< passes over a chunk, forward and not yet backward, at most
   Bytes stage_buffers{};            ///< for messages between stages
+  bool narrow_gradients = false;    ///< RankKind::narrow_gradients
   bool older_parameters = false;    ///< a stage with others behind it, whose pipeline is not drained between rounds
 };
 
@@ -119,6 +122,7 @@ struct MemoryInput {
 ///   In zero2 those of the layer, two buckets and the shard, without buckets those that have appeared and the shard; in
 ///   zero3 those of the unit, two buffers that are being reduced and the shard, and the partial shard where only the
 ///   last of several micro-batches all-reduces it between nodes;
+/// - under DeepSpeed those of a micro-batch too, where they are summed in a wider type than the parameters';
 /// - optimizer states m and v and, where these are fp32 and the parameters narrower, a master copy: whole or a shard;
 /// - buckets beside the gradients, which PyTorch keeps unless gradient_as_bucket_view is set (ddp, zero1);
 /// - what a delayed schedule has on its way. Of a sharded optimizer: the flat communication buffer, a second one where

@@ -418,6 +418,10 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
       measured ? scenario.training.sequence_length
                : longest_padded(scenario.training.unsteady.lengths, scenario.training.sequence_length);
   add_kinds(costs, scenario, spec);
+  // DeepSpeed's BF16_Optimizer (runtime/bf16_optimizer.py) clears them where they are.
+  const bool wider = bytes_of(spec.gradient_dtype) > bytes_of(spec.parameter_dtype);
+  for (RankKind& kind : costs.kinds)
+    kind.narrow_gradients = wider && scenario.training.framework == Framework::kDeepspeed;
   if (parallel.blocks_by_speed && parallel.pipeline > 1) {
     const int blocks = std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0);
     costs.parallel.blocks = blocks_by_speed(stage_paces(costs), blocks, parallel.chunks);

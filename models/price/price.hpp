@@ -49,6 +49,8 @@ struct RankKind {
   int ranks = 1;   ///< that make an update together and sum their gradients
   int replicas = 1;    ///< of the model state: those that make updates by themselves, or have a copy of what is sharded
   int first_rank = 0;  ///< of those that are of this kind
+  /// Its gradients are summed in a wider type, and those of a micro-batch, in the parameters' type, stay too.
+  bool narrow_gradients = false;
   BytesPerSecond pcie, host_memory;  ///< to or from its host, each way; its share of what an optimizer there moves
   // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
   // reduced, and parameters (or whole gradients) when they are back.

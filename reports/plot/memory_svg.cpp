@@ -35,6 +35,7 @@ std::size_t use_of(MemoryUse part) {
     case MemoryUse::kGradients:
     case MemoryUse::kGradientShard:
     case MemoryUse::kPartialGradientShard:
+    case MemoryUse::kNarrowGradients:
     case MemoryUse::kFp32GradientShard: return 1;
     case MemoryUse::kOptimizerStates:
     case MemoryUse::kStateClones:

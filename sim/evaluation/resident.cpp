@@ -33,6 +33,7 @@ MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumu
     input.in_flight = passes_in_flight(kind.share, input.accumulation_steps);
   }
   input.stage_buffers = stage_buffers(kind);
+  input.narrow_gradients = kind.narrow_gradients;
   input.older_parameters = !spec.pipeline_flush && kind.share.stage + 1 < kind.share.stages;
   return resident_memory(input);
 }

@@ -249,6 +249,18 @@ TEST(ResidentMemory, Zero1ShardsTheStates) {
   EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 1600);
 }
 
+TEST(ResidentMemory, SumsInAWiderTypeMayHaveTheMicroBatchsGradientsBesideThem) {
+  // DeepSpeed in bf16: 1000 parameters of 2 bytes, sums of 4, a micro-batch's gradients of 2.
+  ScheduleSpec s = spec_of("zero1");
+  s.gradient_dtype = Dtype::kFp32;
+  const std::vector<Layer> layers = three_layers();
+  MemoryInput input{s, layers, device(), 4, 2, false};
+  EXPECT_EQ(part(resident_memory(input), MemoryUse::kNarrowGradients), 0);
+  input.narrow_gradients = true;
+  EXPECT_EQ(part(resident_memory(input), MemoryUse::kGradients), 4000);
+  EXPECT_EQ(part(resident_memory(input), MemoryUse::kNarrowGradients), 2000);
+}
+
 TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
   // Everything synchronized: the embedding, 500 of the parameters, is the worst layer: its own 1000 B, two buckets of
   // 100 B, and a quarter of 2000 B.
