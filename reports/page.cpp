@@ -11,6 +11,7 @@
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
+#include "models/spec/parallel_words.hpp"
 #include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
@@ -54,6 +55,26 @@ JsonValue errors_json(const std::vector<KnownError>& errors) {
                         {"without_source", error.without_source},
                         {"fitted", error.fitted}});
   });
+}
+
+/// What each kind of rank holds, under the names that a result's own memory has.
+JsonValue memory_json(const std::vector<RunResult>& results) {
+  std::vector<JsonValue> all;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::vector<MemoryBar> bars = memory_bars({results[i]});
+    for (const MemoryBar& bar : bars) {
+      JsonValue parts = json_object({});
+      for (const MemoryPart& part : bar.parts.parts) parts.set(name_of(part.use), part.bytes.value);
+      const std::string kind = !bar.stages.empty() ? stages_in_words(bar.stages) : bars.size() > 1 ? bar.device : "";
+      all.push_back(json_object({{"schedule", static_cast<int>(i)},
+                                 {"label", kind.empty() ? bar.label : fmt::format("{}: {}", bar.label, kind)},
+                                 {"memory_parts_bytes", std::move(parts)},
+                                 {"memory_resident_bytes_low", bar.low.value},
+                                 {"memory_resident_bytes_high", bar.high.value},
+                                 {"memory_capacity_bytes", bar.capacity.value}}));
+    }
+  }
+  return all;
 }
 
 JsonValue run_json(const PageRun& run) {
@@ -122,6 +143,9 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
     ladder.set("words", ladder_in_words(*page.ladder));
     member("ladder", ladder);
   }
+  member("memory", memory_json(page.results));
+  text << ",\n\"pipelines\": ";
+  write_page_pipelines(text, page.pipelines);
   text << ",\n\"timelines\": ";
   write_page_timelines(text, page.timelines);
   text << ",\n\"result\": ";

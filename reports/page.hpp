@@ -13,6 +13,8 @@
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/explain/explanation.hpp"
+#include "sim/explain/memory_bars.hpp"
+#include "sim/explain/pipeline_chart.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ladder.hpp"
@@ -48,6 +50,7 @@ struct Page {
   FairComparison fair;
   std::vector<Explanation> explanations;  ///< one a result
   std::vector<PageTimeline> timelines;
+  std::vector<PipelineChart> pipelines;  ///< one a result where the model is split into stages
   std::vector<KnownError> errors;
   std::optional<PageRun> run;
   std::optional<Ladder> ladder;
@@ -69,6 +72,11 @@ JsonValue ground_json(const Scenario& scenario);
 /// The member "timelines": whole nanoseconds; of each lane [from the end of the last span or, of the first,
 /// from 0; its own; label; ...].
 void write_page_timelines(std::ostream& out, const std::vector<PageTimeline>& timelines);
+
+/// The member "pipelines": the same with a row a stage. Labels of passes have a "text" that is drawn in them, the
+/// number of the micro-batch, and a "shade" from 1, of the first chunk, down. Of more passes than anybody looks at the
+/// last are left out.
+void write_page_pipelines(std::ostream& out, const std::vector<PipelineChart>& charts);
 
 OutputKind page_kind();
 

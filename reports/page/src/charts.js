@@ -120,8 +120,9 @@ function memoryGroupsOf(results) {
     .filter((group) => results.some((r) => group.bytes(r) > 0));
 }
 
-function memoryOption(shownOnes, theme) {
-  const results = shownOnes.map(({r}) => r), labels = results.map((r) => r.label);
+/// results: of the document's "memory", a bar for each kind of rank of a schedule.
+function memoryOption(results, theme) {
+  const labels = results.map((r) => r.label);
   const groups = memoryGroupsOf(results);
   const option = baseOption(theme, labels, 'Bars of the memory of a GPU by part, against its capacity; the numbers follow.');
   const decals = {'communication buffer': kDecals.communication, 'optimizer states': kDecals.optimizer};
@@ -147,8 +148,8 @@ function memoryOption(shownOnes, theme) {
     ]);
 }
 
-function memoryNumbers(shownOnes) {
-  const rows = shownOnes.flatMap(({r}) => Object.entries(r.memory_parts_bytes).map(([part, bytes]) =>
+function memoryNumbers(bars) {
+  const rows = bars.flatMap((r) => Object.entries(r.memory_parts_bytes).map(([part, bytes]) =>
     [nameOf(r.label), part, format.memory(bytes)]));
   return numbersOf('What a GPU holds at the peak', ['schedule', 'part', 'size'], rows);
 }
@@ -175,7 +176,7 @@ function chartIn(id, caption, bars) {
 }
 
 /// Returns {draw(on), resize()} for all of them; `on` says which schedules are shown.
-function makeCharts({result, breakdown}) {
+function makeCharts({result, breakdown, memory: bars}) {
   const all = result.results.map((r, i) => ({r, b: breakdown[i]}));
   byId('breakdown-part').hidden = byId('memory-part').hidden = false;
   const time = chartIn('breakdown', 'The critical path of as many samples as are asked of an update: what makes it as long as it is. The line at the end ' +
@@ -189,7 +190,8 @@ function makeCharts({result, breakdown}) {
     draw(on) {
       const theme = themeColours(), some = all.filter((_, i) => on[i]);
       time.draw(breakdownOption(some, theme), some.length, breakdownNumbers(some));
-      memory.draw(memoryOption(some, theme), some.length, memoryNumbers(some));
+      const held = bars.filter(({schedule}) => on[schedule]);
+      memory.draw(memoryOption(held, theme), held.length, memoryNumbers(held));
       if (speedup) speedup.draw(speedupOption(some, theme, result.baseline || ''), some.length);
     },
     resize() { for (const chart of [time, memory, speedup]) if (chart) chart.resize(); },

@@ -22,11 +22,13 @@ const inkOf = (cls) => (kClasses[cls] || kClasses.mark)[1];
 
 /// Of memory: [name, fill, parts of the result's memory_parts_bytes].
 const kMemoryGroups = [
-  ['parameters', '#0072b2', ['parameters', 'parameter shard', 'gathered parameters', 'predicted parameters']],
+  ['parameters', '#0072b2', ['parameters', 'parameter shard', 'gathered parameters', 'predicted parameters',
+    'parameters of the round before']],
   ['gradients', '#e69f00',
-    ['gradients', 'gradient shard', 'gradient buckets', 'reduction buffers', 'fp32 gradient of the shard']],
+    ['gradients', 'gradient shard', 'partial gradient shard', 'gradients of a micro-batch', 'gradient buckets', 'reduction buffers',
+      'fp32 gradient of the shard']],
   ['optimizer states', '#009e73', ['optimizer states', 'clones of optimizer states', 'outer parameters and momentum', 'estimate of the shard']],
-  ['communication buffer', '#d55e00', ['communication buffer']],
+  ['communication buffer', '#d55e00', ['communication buffer', 'messages between stages']],
   ['activations and loss', '#56b4e9', ['activations', 'logits and loss']],
   ['allocator and context', '#8c8c8c', ['allocator slack', 'reserved']],
 ];

@@ -4,7 +4,7 @@
 /// classes how long the lane was busy with it before each span. classOf[label]: index of its class.
 function laneOf(flat, labels) {
   const count = flat.length / 3;
-  const lane = {count, begin: new Float64Array(count), end: new Float64Array(count), label: new Uint16Array(count),
+  const lane = {count, begin: new Float64Array(count), end: new Float64Array(count), label: new Uint32Array(count),
     labels, classes: [], classOf: [], sums: [], found: null};
   let time = 0;
   for (let i = 0; i < count; ++i) {

@@ -31,19 +31,20 @@ function showPageOfSchedules(page) {
   showGround(page);
   let on = result.results.map(() => true);
   const charts = makeCharts(page);
-  const timeline = page.timelines.length > 0 ? makeTimeline(page.timelines) : null;
+  const pictures = [['pipeline', page.pipelines], ['timeline', page.timelines]].filter(([, all]) => all.length > 0)
+    .map(([id, all]) => makeTimeline(id, all));
   showSwitches(page, (chosen) => {
     on = chosen;
     showColumns(on);
     charts.draw(on);
-    if (timeline) timeline.show(on);
+    for (const each of pictures) each.show(on);
   });
   charts.draw(on);
-  if (timeline) timeline.show(on);
+  for (const each of pictures) each.show(on);
   new ResizeObserver(() => charts.resize()).observe(document.querySelector('main'));
   return (now) => {
     charts.draw(on);
-    if (timeline) timeline.redraw(now);
+    for (const each of pictures) each.redraw(now);
   };
 }
 

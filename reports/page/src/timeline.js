@@ -1,9 +1,9 @@
 // The timeline as people use it: wheel, drag, keys, buttons, hover, search. Every change draws once, in the next frame.
 
-/// Returns {show(on), redraw()}. timelines: of the document.
-function makeTimeline(timelines) {
+/// Returns {show(on), redraw()}. id: of the element that it fills, 'timeline' or 'pipeline'; timelines: of the document.
+function makeTimeline(id, timelines) {
   const groups = timelineGroups(timelines);
-  const parts = timelineParts();
+  const parts = timelineParts(id);
   const {canvas, box} = parts;
   const context = canvas.getContext('2d');
   const end = Math.max(...groups.map(endOf));
@@ -66,27 +66,27 @@ function makeTimeline(timelines) {
 
 const middle = (view) => (view.from + view.to) / 2;
 
-function timelineParts() {
+function timelineParts(id) {
   const button = (text, label) => el('button', {type: 'button', 'aria-label': label, title: label}, text);
   const parts = {
     closer: button('+', 'zoom in'), farther: button('−', 'zoom out'), all: button('all', 'show all of the time'),
-    search: el('input', {type: 'search', placeholder: 'search for an op', 'aria-label': 'search for an op', list: 'ops'}),
-    ops: el('datalist', {id: 'ops'}), found: el('span', {class: 'found', role: 'status'}),
-    canvas: el('canvas', {tabindex: '0', role: 'application', 'aria-label': 'Timeline of the schedules',
-      'aria-describedby': 'timeline-help'}),
+    search: el('input', {type: 'search', placeholder: 'search for an op', 'aria-label': 'search for an op', list: `${id}-ops`}),
+    ops: el('datalist', {id: `${id}-ops`}), found: el('span', {class: 'found', role: 'status'}),
+    canvas: el('canvas', {tabindex: '0', role: 'application', 'aria-label': `${id === 'pipeline' ? 'Pipeline' : 'Timeline'} of the schedules`,
+      'aria-describedby': `${id}-help`}),
     legend: el('p', {class: 'legend'}), tip: el('div', {class: 'tip floating', hidden: ''}),
     said: el('p', {class: 'said', role: 'status', 'aria-live': 'polite'}), numbers: el('div', {}),
     box: el('div', {class: 'canvas-box'}),
   };
   parts.box.append(parts.canvas, parts.tip);
-  byId('timeline').append(
+  byId(id).append(
     el('div', {class: 'tools'}, parts.closer, parts.farther, parts.all, parts.search, parts.ops, parts.found),
     parts.legend, parts.box, parts.said,
-    el('p', {class: 'help', id: 'timeline-help'}, 'Drag to move; click, and then the wheel zooms (Ctrl and the wheel does always). ' +
+    el('p', {class: 'help', id: `${id}-help`}, 'Drag to move; click, and then the wheel zooms (Ctrl and the wheel does always). ' +
       'Keys: + and - zoom, arrows move, Page Up and Page Down scroll, Home shows all, n and p step from op to op, ' +
       'Up and Down change the lane, Enter zooms to the op.'),
     parts.numbers);
-  byId('timeline-part').hidden = false;
+  byId(`${id}-part`).hidden = false;
   return parts;
 }
 
@@ -106,7 +106,10 @@ function showLegend(legend, groups) {
     swatch.style.background = fillOf(cls);
     legend.append(el('span', {class: 'key'}, swatch, kClasses[cls][2]));
   }
-  legend.append(el('span', {class: 'key'}, `line: ${markInWords(groups)}; dashed: a round`));
+  if (groups.some((g) => g.labels.some((label) => label.text)))
+    legend.append(el('span', {class: 'key'}, 'a row a stage of one replica, over an update; number: of the micro-batch' +
+      (groups.some((g) => g.labels.some((label) => label.shade < 1)) ? '; the chunks of a stage: from dark to light' : '')));
+  if (groups.some((g) => g.marks.length > 0)) legend.append(el('span', {class: 'key'}, `line: ${markInWords(groups)}; dashed: a round`));
   const leftOut = groups.reduce((sum, group) => sum + group.leftOut, 0);
   if (leftOut > 0) legend.append(el('span', {class: 'key'}, `${format.count(leftOut)} ops are left out; choose fewer ranks or updates`));
 }
@@ -116,11 +119,14 @@ function laneNumbers(groups) {
   const classes = kClassNames.filter((cls) => cls !== 'mark');
   const rows = groups.flatMap((group) => group.rows.flatMap((row) => row.lanes.map(({name, lane}) => {
     const times = busyByClass(lane, 0, endOf(group));
-    return [nameOf(group.label), `${row.name}, ${name}`,
+    return [nameOf(group.label), inWords(row.name, name),
       ...classes.map((cls) => (times[cls] > 0 ? format.time(times[cls] * 1e-9) : '-'))];
   })));
   return numbersOf('How long each lane was busy', ['schedule', 'lane', ...classes.map((cls) => kClasses[cls][2])], rows);
 }
+
+/// A pipeline's rows have one lane each, which needs no name.
+const inWords = (row, lane) => (lane ? `${row}, ${lane}` : row);
 
 function rowAt({state}, y) {
   const inRows = y - kAxisHeight + state.scroll;
@@ -131,7 +137,7 @@ function rowAt({state}, y) {
 function spanText(row, index) {
   const {lane} = row, label = lane.labels[lane.label[index]];
   return [label.name, `${format.time((lane.end[index] - lane.begin[index]) * 1e-9)}, from ${format.moment(lane.begin[index] * 1e-9)}`,
-    `${row.group.label}: ${row.of}, ${row.text}`];
+    `${row.group.label}: ${inWords(row.of, row.text)}`];
 }
 
 /// What lies under a pixel: a span, or where many do what they come to.

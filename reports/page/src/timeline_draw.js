@@ -2,6 +2,7 @@
 
 const kMostByOne = 1200;  // spans of a lane that are drawn one by one
 const kTextRoom = 6;
+const kReadable = 0.75;  // a shade below which the page's own ink is read better than that of the fill
 
 /// Widths of texts in the context's font, measured once each.
 function textWidths(context) {
@@ -111,26 +112,28 @@ function drawSpan(pen, lane, index, top, height) {
   if (lane.end[index] <= lane.begin[index]) return;
   const left = Math.max(pen.gutter - 2, xOf(pen, lane.begin[index])), right = Math.min(pen.width + 2, xOf(pen, lane.end[index]));
   const wide = right - left;
-  box(pen, label.class, !lane.found || lane.found.labels[lane.label[index]], left, top, Math.max(0.5, wide - (wide > 3 ? 1 : 0)), height);
+  box(pen, label.class, !lane.found || lane.found.labels[lane.label[index]], left, top, Math.max(0.5, wide - (wide > 3 ? 1 : 0)), height,
+    label.shade);
   name(pen, lane, index, left, wide, top, height);
 }
 
 /// What a search did not find fades.
-function box({context}, cls, found, x, y, width, height) {
-  context.globalAlpha = found ? 1 : 0.15;
+function box({context}, cls, found, x, y, width, height, shade = 1) {
+  context.globalAlpha = found ? shade : 0.15;
   context.fillStyle = fillOf(cls);
   context.fillRect(x, y, width, height);
   context.globalAlpha = 1;
 }
 
 function name(pen, lane, index, x, width, top, height) {
-  if (width < 26) return;
   const label = lane.labels[lane.label[index]];
-  const text = fitted(label.name, width - kTextRoom, pen.widthOf);
+  const number = label.text, room = number ? 2 : kTextRoom;
+  if (width < (number ? pen.widthOf(number) + room : 26)) return;
+  const text = number || fitted(label.name, width - room, pen.widthOf);
   if (!text) return;
-  pen.context.fillStyle = inkOf(label.class);
+  pen.context.fillStyle = label.shade < kReadable ? pen.theme.ink : inkOf(label.class);
   if (lane.found && !lane.found.labels[lane.label[index]]) pen.context.fillStyle = pen.theme.dim;
-  pen.context.fillText(text, x + kTextRoom / 2, top + height / 2 + 0.5);
+  pen.context.fillText(text, x + (number ? (width - pen.widthOf(number)) / 2 : room / 2), top + height / 2 + 0.5);
 }
 
 function frame(pen, lane, index, top, height) {

@@ -110,6 +110,8 @@ ExitCode report_schedules(const Arguments& arguments) {
   const Progress progress("drawing the page");
   Page page = page_of(chosen, std::move(results), evaluations, arguments);
   page.timelines = page_timelines(chosen, page.results, choice, network_of(arguments));
+  if (chosen.scenario.training.parallel.pipeline > 1)
+    page.pipelines = pipeline_charts(chosen.scenario, chosen.indices, evaluations);
   page.ladder = std::move(ladder);
   return write(chosen.scenario, page, path);
 }
