@@ -67,7 +67,7 @@ JsonValue memory_json(const std::vector<RunResult>& results) {
       for (const MemoryPart& part : bar.parts.parts) parts.set(name_of(part.use), part.bytes.value);
       const std::string kind = !bar.stages.empty() ? stages_in_words(bar.stages) : bars.size() > 1 ? bar.device : "";
       all.push_back(json_object({{"schedule", static_cast<int>(i)},
-                                 {"label", kind.empty() ? bar.label : fmt::format("{}: {}", bar.label, kind)},
+                                 {"label", kind.empty() ? bar.label : fmt::format("{}, {}", kind, bar.label)},
                                  {"memory_parts_bytes", std::move(parts)},
                                  {"memory_resident_bytes_low", bar.low.value},
                                  {"memory_resident_bytes_high", bar.high.value},

@@ -41,6 +41,7 @@ export function hostile(document) {
   for (const row of copy.timelines[1].rows) row.name = evil;
   for (const cause of copy.breakdown[1].causes) cause.name = evil;
   for (const fact of copy.words.facts) fact.text = evil;
+  for (const bar of copy.memory) bar.label = evil;
   for (const row of copy.ground) row.name = row.figures = row.known = evil;
   return copy;
 }

@@ -147,6 +147,50 @@ TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
 }
 
 // The path's time by class, and a pause of 3 s every second update as 1.5 s of each.
+TEST(Page, APipelineIsPassesAndWhatTheyLeaveBare) {
+  // One stage of two chunks: forward from 0 to 1 s, backward through the second chunk from 2 to 4 s. The optimizer is
+  // seen from 4 to 5 s, what is sent from 1 to 4.5 s while neither a pass nor the optimizer runs: from 1 to 2 s.
+  PipelineChart chart{"zero1", Seconds{6}, {}, {}};
+  chart.parallel.chunks = 2;
+  PipelineRow row;
+  row.stage = 3;
+  row.passes = {{true, 0, 0, 0, 1}, {false, 1, 11, 2, 4}};
+  row.others = {{Activity::kExposedCommunication, 0, 1, 4.5, 1}, {Activity::kOptimizer, 0, 3, 5, 1}};
+  chart.rows = {row};
+  std::ostringstream out;
+  write_page_pipelines(out, {chart});
+  const Json one = Json::parse(out.str())[0];
+  EXPECT_EQ(one["label"], "zero1");
+  EXPECT_EQ(one["rows"][0]["name"], "stage 3");
+  const Json labels = Json::parse(R"([
+    {"name": "micro-batch 1, forward, chunk 1 of 2", "class": "forward", "text": "1", "shade": 1},
+    {"name": "micro-batch 12, backward, chunk 2 of 2", "class": "backward", "text": "12", "shade": 0.4},
+    {"name": "optimizer", "class": "optimizer"},
+    {"name": "exposed communication", "class": "communication"}])");
+  EXPECT_EQ(one["labels"], labels);
+  const Json spans = {0, 1000000000, 0, 0, 1000000000, 3, 0, 2000000000, 1, 0, 1000000000, 2};
+  EXPECT_EQ(one["rows"][0]["lanes"][0]["spans"], spans);
+}
+
+TEST(Page, MemoryHasABarForEachKindOfRank) {
+  Page page;
+  page.results = two_results();
+  KindMemory kind{"H100-SXM", 4, {}, Bytes{80}, {}};
+  kind.parts.parts = {{MemoryUse::kParameters, Bytes{30}, true}};
+  page.results[0].memory_by_kind = {kind};
+  page.results[1].memory_by_kind = {kind, kind};
+  page.results[1].memory_by_kind[0].stages = {0, 1, 3};
+  page.results[1].memory_by_kind[1].device = "A100-SXM4-80GB";
+  const Json bars = Json::parse(text_of_json(sample_scenario(2, 4), page))["memory"];
+  ASSERT_EQ(bars.size(), 3u);
+  EXPECT_EQ(bars[0]["label"], page.results[0].label);
+  EXPECT_EQ(bars[1]["label"], "stages 0-1,3, acco");
+  EXPECT_EQ(bars[2]["label"], "A100-SXM4-80GB, acco");
+  EXPECT_EQ(bars[2]["schedule"], 1);
+  EXPECT_EQ(bars[2]["memory_parts_bytes"]["parameters"], 30);
+  EXPECT_EQ(bars[2]["memory_capacity_bytes"], 80);
+}
+
 TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
   Explanation explanation;
   explanation.label = "zero1";
