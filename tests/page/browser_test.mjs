@@ -235,7 +235,7 @@ async function main() {
   const plain = report(program, folder, 'plain.html', ['finetune_2x4_a100', '--ladder', 'ddp', 'acco']);
   const many = report(program, folder, 'many.html', ['llama-2-7b_fsdp_hsdp', '--timeline-updates', '60']);
   const run = report(program, folder, 'run.html', writeRun(folder));
-  const piped = report(program, folder, 'piped.html', ['mixed_16_a100_16_v100', '-s', 'zero1', '--set', '/training/gradient_accumulation_steps=8', '--set',
+  const piped = report(program, folder, 'piped.html', ['mixed_16_a100_16_v100', '--schedule', 'zero1', '--set', '/training/gradient_accumulation_steps=8', '--set',
     '/training/parallel={"tensor_parallel_size": 2, "pipeline_parallel_size": 4, "virtual_pipeline_stages": 2}']);
   const fixed = withDocument(plain.file, join(folder, 'fixed.html'), JSON.parse(readFileSync(join(here, 'document.json'), 'utf8')));
   const evil = withDocument(plain.file, join(folder, 'evil.html'), hostile(plain.document));
@@ -299,14 +299,14 @@ async function main() {
     await saysNothingOdd(page);
     const {y, x, width} = await page.evaluate(`(() => { const c = document.querySelector('#pipeline canvas');
       c.scrollIntoView({block: 'center'}); const {x, y, width} = c.getBoundingClientRect(); return {x, y, width}; })()`);
-    await page.mouse('mouseMoved', x + width * 0.5, y + 26 + 26 + 10);  // under the axis and the heading: stage 0
+    await page.mouse('mouseMoved', x + width * 0.5, y + 26 + 26 + 3 * 20 + 10);  // under the axis and the heading: the last stage, which never waits long
     await page.settle();
-    assert.match(await text(page, '#pipeline .floating'), /^micro-batch [1-8], (forward|backward), chunk [12] of 2[^]*stage 0$/);
+    assert.match(await text(page, '#pipeline .floating'), /^micro-batch [1-8], (forward|backward), chunk [12] of 2[^]*stage 3$/);
     await page.evaluate(`document.querySelector('#pipeline input').focus()`);
     await page.call('Input.insertText', {text: 'micro-batch 8, forward'});
     await page.settle();
     assert.equal(await text(page, '#pipeline .found'), '8 found; Enter goes to the next');  // two chunks on four stages
-    const stages = await page.evaluate(`[...document.querySelectorAll('#memory td:first-child')].map((cell) => cell.textContent)`);
+    const stages = await page.evaluate(`[...document.querySelectorAll('#memory tbody tr')].map((row) => row.firstElementChild.textContent)`);
     assert.ok(stages.some((cell) => /^stages? 0/.test(cell)) && stages.some((cell) => /^stage.*3/.test(cell)), `${stages}`);
   }));
   for (const [name, options] of [['light-800', {width: 800, ratio: 0.5}], ['dark-1600', {width: 1600, dark: true, ratio: 0.5}]])

@@ -168,7 +168,7 @@ TEST(Page, APipelineIsPassesAndWhatTheyLeaveBare) {
     {"name": "optimizer", "class": "optimizer"},
     {"name": "exposed communication", "class": "communication"}])");
   EXPECT_EQ(one["labels"], labels);
-  const Json spans = {0, 1000000000, 0, 0, 1000000000, 3, 0, 2000000000, 1, 0, 1000000000, 2};
+  const Json spans = Json::parse("[0,1000000000,0, 0,1000000000,3, 0,2000000000,1, 0,1000000000,2]");
   EXPECT_EQ(one["rows"][0]["lanes"][0]["spans"], spans);
 }
 
