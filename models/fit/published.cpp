@@ -39,7 +39,8 @@ constexpr Metric kTimes[] = {{"step_time", Asked::kStepTime},
 constexpr Metric kLayers[] = {{"block_forward_time", Asked::kBlockForward},
                               {"block_backward_time", Asked::kBlockBackward}};
 constexpr Metric kMemories[] = {{"memory_allocated", Asked::kMemoryAllocated},
-                                {"memory_reserved", Asked::kMemoryReserved}};
+                                {"memory_reserved", Asked::kMemoryReserved},
+                                {"memory_used", Asked::kMemoryUsed}};
 
 double gpus_of(const Scenario& scenario) {
   double gpus = 0;

@@ -36,6 +36,7 @@ enum class Asked : std::uint8_t {
   kBlockBackward,     ///< the same backward, s
   kMemoryAllocated,   ///< peak of the tensors on a GPU, B
   kMemoryReserved,    ///< peak of what the framework's allocator took, B
+  kMemoryUsed,        ///< the same with the CUDA context and the libraries, as nvidia-smi counts, B
   kSpeedup,           ///< per token over the scenario's baseline
   kRunTime,           ///< of all the scenario's train_tokens, s
   kCollectiveTime,    ///< s
@@ -47,10 +48,10 @@ enum class Asked : std::uint8_t {
 };
 template <>
 inline constexpr const char* kNames<Asked>[] = {
-    "nothing",        "step time",      "micro-batch time", "forward and backward",
-    "block forward",  "block backward", "memory allocated", "memory reserved",
-    "speedup",        "run time",       "collective time",  "kernel time",
-    "optimizer time", "memory in use",  "memory in use",    "memory in use"};
+    "nothing",        "step time",        "micro-batch time", "forward and backward", "block forward",
+    "block backward", "memory allocated", "memory reserved",  "memory used",          "speedup",
+    "run time",       "collective time",  "kernel time",      "optimizer time",       "memory in use",
+    "memory in use",  "memory in use"};
 
 struct KernelQuery {
   std::shared_ptr<const Device> device;

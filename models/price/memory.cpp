@@ -377,7 +377,8 @@ MemoryParts resident_memory(const MemoryInput& input) {
       if (now.total() > worst.total()) worst = std::move(now);
     }
   if (input.device.reserved_memory > Bytes{0})
-    worst.parts.push_back({MemoryUse::kReserved, input.device.reserved_memory});
+    worst.parts.push_back(
+        {MemoryUse::kReserved, input.device.reserved_memory + (input.communicators - 1.0) * kCommunicatorMemory});
   return worst;
 }
 

@@ -47,7 +47,7 @@ enum class MemoryUse : std::uint8_t {
   kLogitsAndLoss,
   kStageBuffers,    ///< what stages of a pipeline send each other
   kAllocatorSlack,  ///< what the allocator holds beyond the tensors
-  kReserved,        ///< Device::reserved_memory: CUDA context and libraries
+  kReserved,        ///< the CUDA context and the libraries
 };
 template <>
 inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
@@ -107,6 +107,7 @@ struct MemoryInput {
   std::vector<int> chunk_layers{};  ///< how many of the layers each chunk has; empty: all are one
   int in_flight = 1;                ///< passes over a chunk, forward and not yet backward, at most
   Bytes stage_buffers{};            ///< for messages between stages
+  int communicators = 1;            ///< of NCCL, that the rank is in
   bool narrow_gradients = false;    ///< RankKind::narrow_gradients
   bool older_parameters = false;    ///< a stage with others behind it, whose pipeline is not drained between rounds
 };
@@ -139,7 +140,8 @@ struct MemoryInput {
 /// - of the other passes in flight in a pipeline the activations, each of a mean chunk (without the head, whose
 ///   follows at once);
 /// - `logits and loss`: what the head keeps and needs, absent when the worst moment comes after the head's backward;
-/// - `reserved`, of the device, and `allocator slack`: kAllocatorSlack of what comes and goes, and in zero3 the part of
+/// - `reserved`, of the device with one communicator and kCommunicatorMemory for each further one, and `allocator
+/// slack`: kAllocatorSlack of what comes and goes, and in zero3 the part of
 ///   the gradients' shard that is not there at that moment. FSDP2 allocates it on the stream that reduces, and
 ///   PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp) gives a stream's blocks to no other stream.
 ///
@@ -152,6 +154,10 @@ struct MemoryInput {
 /// largest_share() of whole tensors. accocal holds its flat buffers, the master copy and the logits all the time,
 /// whatever the schedule: parameters, gradients and a communication buffer in the storage type, padded to equal shards.
 MemoryParts resident_memory(const MemoryInput& input);
+
+/// NCCL's buffers of a communicator: what it took on four A100 (github.com/NVIDIA/nccl issue 964). They grow with the
+/// channels and the peers, which is left out.
+inline constexpr Bytes kCommunicatorMemory{688e6};
 
 /// What PyTorch's caching allocator holds beyond the tensors that come and go (blocks rounded up, split, kept for
 /// another size), as a fraction of these: the median by which torchtitan's published peaks of reserved memory exceed

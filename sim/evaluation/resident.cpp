@@ -16,6 +16,13 @@ Bytes stage_buffers(const RankKind& kind) {
   return kind.share.stages > 1 ? 4 * kind.message + 2 * kind.gathered : Bytes{0};
 }
 
+/// One over the data ranks, one over those that split tensors, one each way along the pipeline, and one of a whole
+/// model replica, over which norms are summed.
+int communicators_of(const RankKind& kind) {
+  const bool splits = kind.share.tensor > 1, piped = kind.share.stages > 1, data = kind.ranks * kind.replicas > 1;
+  return std::max(1, (data ? 1 : 0) + (splits ? 1 : 0) + (piped ? 2 : 0) + (splits || piped ? 1 : 0));
+}
+
 }  // namespace
 
 MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumulation_steps) {
@@ -33,6 +40,7 @@ MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumu
     input.in_flight = passes_in_flight(kind.share, input.accumulation_steps);
   }
   input.stage_buffers = stage_buffers(kind);
+  input.communicators = communicators_of(kind);
   input.narrow_gradients = kind.narrow_gradients;
   input.older_parameters = !spec.pipeline_flush && kind.share.stage + 1 < kind.share.stages;
   return resident_memory(input);

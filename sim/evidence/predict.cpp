@@ -30,6 +30,7 @@ ValidationPrediction with_interval(double value, double spread) {
 
 Bytes asked_part(const MemoryParts& parts, Asked asked) {
   if (asked == Asked::kMemoryAllocated) return parts.allocated();
+  if (asked == Asked::kMemoryUsed) return parts.total();
   Bytes bytes = parts.with_slack();
   if (asked == Asked::kMemoryMicroBatch || asked == Asked::kMemoryOptimizer)
     bytes -= parts.part(MemoryUse::kCommunicationBuffer);
@@ -132,6 +133,7 @@ bool is_memory(Asked asked) {
   switch (asked) {
     case Asked::kMemoryAllocated:
     case Asked::kMemoryReserved:
+    case Asked::kMemoryUsed:
     case Asked::kMemoryInUse:
     case Asked::kMemoryMicroBatch:
     case Asked::kMemoryOptimizer: return true;

@@ -18,7 +18,9 @@ namespace {
 
 /// What we measured ourselves has the constants of the same document, and none without it; and what the allocator takes
 /// is known from one source alone.
-bool can_be_left_out(const PublishedCase& one) { return !one.by_us && one.asked != Asked::kMemoryReserved; }
+bool can_be_left_out(const PublishedCase& one) {
+  return !one.by_us && one.asked != Asked::kMemoryReserved && one.asked != Asked::kMemoryUsed;
+}
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -63,6 +63,16 @@ TEST(SplitSizes, WhatStagesKeepOfLlama70B) {
   EXPECT_NEAR(activations(interleaved, 0) / 51.8e9, 1, 0.02);
 }
 
+TEST(SplitSizes, EachCommunicatorHasItsBuffers) {
+  // Data, tensors, two along the pipeline, the replica: four beyond the one that the device's figure holds.
+  const auto reserved = [](const Scenario& scenario) {
+    const RankKind kind = stages_of(scenario)[0];
+    return memory_of(kind, scenario.schedules[0], 32).part(MemoryUse::kReserved) - kind.device.reserved_memory;
+  };
+  EXPECT_EQ(reserved(llama_70b()), 4 * Bytes{688e6});
+  EXPECT_EQ(reserved(load_scenario("pretrain_4x8_a100", {}).scenario), Bytes{0});
+}
+
 TEST(SplitSizes, MessagesOfGpt3BetweenItsStages) {
   // 2048 tokens of 12288 in 16 bits are 50.3 MB, which each of 8 ranks sends whole, or an eighth where sequences are
   // split too.
