@@ -72,15 +72,14 @@ std::optional<Warning> recompute_saves_nothing(const WhatIf& what_if, std::size_
   const Scenario& scenario = what_if.scenario();
   const Recompute set = scenario.training.activation_recompute;
   if (set == Recompute::kNone) return std::nullopt;
-  const RecomputeGain gain = recompute_gain(what_if, schedule);
-  if (gain.saves > kLittleSaved * result.memory_resident) return std::nullopt;
+  const std::optional<double> ratio = needless_recompute(what_if, schedule, kLittleSaved * result.memory_resident);
+  if (!ratio) return std::nullopt;
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   const bool fused = std::none_of(groups.begin(), groups.end(),
                                   [](const NodeGroup& group) { return group.attention == Attention::kNaive; });
   return Warning{
       "recompute_saves_nothing",
-      fmt::format("activation_recompute {} saves no memory and takes {:.3f} times the time{}", name_of(set),
-                  gain.time_ratio,
+      fmt::format("activation_recompute {} saves no memory and takes {:.3f} times the time{}", name_of(set), *ratio,
                   set == Recompute::kSelective && fused ? ": fused attention keeps no scores to recompute" : ""),
       "set activation_recompute to none, or to full where memory is short"};
 }

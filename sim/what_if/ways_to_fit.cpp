@@ -240,13 +240,13 @@ std::string in_words(const WaysToFit& ways) {
   return text;
 }
 
-RecomputeGain recompute_gain(const WhatIf& what_if, std::size_t schedule) {
+std::optional<double> needless_recompute(const WhatIf& what_if, std::size_t schedule, Bytes little) {
   const Trials trials(what_if, schedule);
   const Trial with = what_if.now(schedule);
   const std::optional<Trial> without =
       trials.with(recompute_settings(with.scenario.training, Recompute::kNone, RecomputedBlocks{}));
-  if (!without) return {};
-  return {saved(trials.need_of(*without), trials.need_of(with)), trials.time_ratio(with, *without)};
+  if (!without || saved(trials.need_of(*without), trials.need_of(with)) > little) return std::nullopt;
+  return trials.time_ratio(with, *without);
 }
 
 }  // namespace accosim

@@ -31,11 +31,8 @@ std::optional<FastestFit> fastest_fit(const std::vector<RunResult>& results);
 /// In words: the largest micro-batch, and the best ways with GiB and time.
 std::string in_words(const WaysToFit& ways);
 
-/// What the scenario's recomputation saves on the GPU that without it is least likely to fit.
-struct RecomputeGain {
-  Bytes saves;
-  double time_ratio = 1;  ///< as in WayToFit, over the same without recomputation
-};
-RecomputeGain recompute_gain(const WhatIf& what_if, std::size_t schedule);
+/// The time with the scenario's recomputation over that without it, as in WayToFit, where it saves `little` at most on
+/// the GPU that without it is least likely to fit. Nothing where it saves more: then nothing is played.
+std::optional<double> needless_recompute(const WhatIf& what_if, std::size_t schedule, Bytes little);
 
 }  // namespace accosim
