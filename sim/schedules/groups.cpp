@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "models/collectives/nccl_node.hpp"
@@ -102,7 +105,14 @@ class Paths {
 
   EventGraph& graph_;
   const Cluster& cluster_;
-  std::map<LinkName, int> links_;
+  struct Hash {
+    std::size_t operator()(const LinkName& name) const {
+      const auto number = static_cast<std::uint64_t>(static_cast<std::uint32_t>(name.number));
+      return std::hash<std::uint64_t>()((number << 32 | static_cast<std::uint32_t>(name.adapter)) * 8 +
+                                        static_cast<std::uint64_t>(name.kind) * 2 + (name.in ? 1 : 0));
+    }
+  };
+  std::unordered_map<LinkName, int, Hash> links_;
 };
 
 /// Which of a ring's edges carry bytes: all, of a broadcast, which is a chain, all but the one that closes the ring,
@@ -177,6 +187,7 @@ class Plans {
     if (is_new) known->second = of_kind(ranks, members, kinds, ring);
     const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
     std::vector<Plan> plans;
+    plans.reserve(graph_.requests.size());
     for (std::size_t p = 0; p < graph_.requests.size(); ++p) {
       const auto& [plan, on_edge] = known->second[p];
       plans.push_back(plan);
