@@ -182,7 +182,11 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   if (const Candidate* const first = first_of(tuned, ranked)) {
     std::vector<Candidate> by_chunks = with_other_chunks(scenario, *first);
     by_chunks.push_back(*first);
-    finalists.push_back(*first_of(by_chunks, ranked));
+    const auto fastest = first_of(by_chunks, ranked) - by_chunks.data();
+    std::rotate(by_chunks.begin(), by_chunks.begin() + fastest, by_chunks.begin() + fastest + 1);
+    // Where messages share links another may be faster than the one that ranks first.
+    if (scenario.training.unsteady.varies()) by_chunks.erase(by_chunks.begin() + 1, by_chunks.end());
+    finalists = std::move(by_chunks);
   }
   for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
     if (const ScheduleSpec& spec = scenario.schedules[i]; is_synchronous(spec))
@@ -197,13 +201,17 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
     const bool asked_for = each.added.entry.empty() &&
                            each.spec.balance == balanced_where_unlike(each.spec, scenario).balance &&
                            std::find(chosen.begin(), chosen.end(), static_cast<int>(each.added.index)) != chosen.end();
-    if (best != nullptr && !asked_for && !scenario.training.unsteady.varies())
-      if (const std::optional<Badness> rank = ranked(each.spec)) {
+    if (best != nullptr && !asked_for && !scenario.training.unsteady.varies()) {
+      const bool added = !each.added.entry.empty();
+      const std::optional<Badness> rank = ranked(each.spec, added ? std::optional(least) : std::nullopt);
+      if (added && !rank) continue;
+      if (rank) {
         const auto [unfit, time] = *rank;
         // Of unlike GPUs its own division may fit where the one that it was ranked under does not.
         const bool clearly = unfit == std::get<0>(least) && time > kClearly * std::get<1>(least);
         if (unfit > std::get<0>(least) ? alike : clearly) continue;
       }
+    }
     const std::optional<Badness> badness =
         badness_of(evaluations.divided(scenario, balanced_where_unlike(each.spec, scenario)), evaluations, false);
     if (!badness) continue;

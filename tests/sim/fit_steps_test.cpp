@@ -61,7 +61,7 @@ TEST(FitSteps, ASimulatorsOutputIsNoSample) {
     EXPECT_FALSE(is_step_sample(one)) << one.id;
     simulated += one.not_expressible.empty() ? 1 : 0;
   }
-  EXPECT_EQ(simulated, 39);
+  EXPECT_EQ(simulated, 240);
 }
 
 TEST(FitSteps, ShippedCasesGiveTheShippedOverheads) {
