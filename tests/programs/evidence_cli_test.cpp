@@ -383,7 +383,10 @@ TEST(Validate, GeneralisationPageIsOfTheseCases) {
     if (score["name"].text().find("measured by us") != std::string::npos) continue;
     std::int64_t cases = score["cases"].integer();
     for (const Json& one : document["cases"].elements())
-      cases -= one["group"] == score["name"] && one["scored"] == true && one["metric"] == "memory reserved" ? 1 : 0;
+      cases -= one["group"] == score["name"] && one["scored"] == true &&
+                       (one["metric"] == "memory reserved" || one["metric"] == "memory used")
+                   ? 1
+                   : 0;
     if (cases == 0) continue;
     const std::string row = "| each | " + score["name"].text() + " | " + std::to_string(cases) + " | ";
     std::size_t rows = 0;
