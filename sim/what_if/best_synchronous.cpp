@@ -164,6 +164,24 @@ const Candidate* first_of(const std::vector<Candidate>& candidates, Ranked& rank
   return best;
 }
 
+/// Of the forms that whoever tunes tries the one that ranks first, and the same with other chunks: where messages share
+/// links another of these may be faster. Then the scenario's own.
+std::vector<Candidate> finalists_of(const Scenario& scenario, const ScheduleSpec& dtypes, Ranked& ranked) {
+  std::vector<Candidate> finalists;
+  const std::vector<Candidate> tuned = tuned_candidates(scenario, dtypes);
+  if (const Candidate* const first = first_of(tuned, ranked)) {
+    finalists = with_other_chunks(scenario, *first);
+    finalists.push_back(*first);
+    const auto fastest = first_of(finalists, ranked) - finalists.data();
+    std::rotate(finalists.begin(), finalists.begin() + fastest, finalists.begin() + fastest + 1);
+    if (scenario.training.unsteady.varies()) finalists.erase(finalists.begin() + 1, finalists.end());
+  }
+  for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
+    if (const ScheduleSpec& spec = scenario.schedules[i]; is_synchronous(spec))
+      finalists.push_back({spec, {i, spec.label, "", {}}});
+  return finalists;
+}
+
 }  // namespace
 
 void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
@@ -176,21 +194,8 @@ void add_best_synchronous(Scenario& scenario, std::vector<int>& chosen, const Ev
   const auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
   Scenario undrawn = scenario;
   undrawn.training.unsteady = {};
-  const std::vector<Candidate> tuned = tuned_candidates(scenario, *challenger);
-  std::vector<Candidate> finalists;
   Ranked ranked(undrawn, evaluations.on(NetworkKind::kReference));
-  if (const Candidate* const first = first_of(tuned, ranked)) {
-    std::vector<Candidate> by_chunks = with_other_chunks(scenario, *first);
-    by_chunks.push_back(*first);
-    const auto fastest = first_of(by_chunks, ranked) - by_chunks.data();
-    std::rotate(by_chunks.begin(), by_chunks.begin() + fastest, by_chunks.begin() + fastest + 1);
-    // Where messages share links another may be faster than the one that ranks first.
-    if (scenario.training.unsteady.varies()) by_chunks.erase(by_chunks.begin() + 1, by_chunks.end());
-    finalists = std::move(by_chunks);
-  }
-  for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
-    if (const ScheduleSpec& spec = scenario.schedules[i]; is_synchronous(spec))
-      finalists.push_back({spec, {i, spec.label, "", {}}});
+  const std::vector<Candidate> finalists = finalists_of(scenario, *challenger, ranked);
   const bool alike = identical_ranks(scenario.cluster);
   const Candidate* best = nullptr;
   Badness least;

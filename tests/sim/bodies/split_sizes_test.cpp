@@ -101,9 +101,9 @@ TEST(SplitSizes, SlicesOfGpt3AreGatheredWhereTheyArrive) {
   const Costs costs = price(scenario, scenario.schedules[0]);
   const Bytes all{2048.0 * 12288 * 2};
   const Ring node = ring_of(costs, {over(Dim::kTensor)}, 0);
-  const CollectiveKind kGather = CollectiveKind::kAllGather;
+  constexpr CollectiveKind kind = CollectiveKind::kAllGather;
   const double gather =
-      collective_time(kGather, collective_cost(kGather, all, costs.cluster, node), costs.cluster, node).value;
+      collective_time(kind, collective_cost(kind, all, costs.cluster, node), costs.cluster, node).value;
   ASSERT_EQ(whole.size(), 16u);
   ASSERT_EQ(sliced.size(), 16u);
   for (std::size_t stage = 0; stage < 16; ++stage) {
