@@ -101,7 +101,7 @@ TEST(SplitSizes, SlicesOfGpt3AreGatheredWhereTheyArrive) {
   const Costs costs = price(scenario, scenario.schedules[0]);
   const Bytes all{2048.0 * 12288 * 2};
   const Ring node = ring_of(costs, {over(Dim::kTensor)}, 0);
-  constexpr CollectiveKind kind = CollectiveKind::kAllGather;
+  const CollectiveKind kind = CollectiveKind::kAllGather;
   const double gather =
       collective_time(kind, collective_cost(kind, all, costs.cluster, node), costs.cluster, node).value;
   ASSERT_EQ(whole.size(), 16u);
