@@ -91,11 +91,17 @@ void add_named_samples(Published& published, const std::string& directory, const
                    directory, directory)});
 }
 
+/// Whether `--group` may name what we measured, whose fits are made anew each time.
+bool asks_for_own(const std::string& group) {
+  return std::string(kMeasuredGroup).find(group) != std::string::npos ||
+         std::string(kMeasuredMemoryGroup).find(group) != std::string::npos;
+}
+
 Published published_of(const std::string& directory, const Arguments& arguments) {
   Published published = load_published(directory);
   if (arguments.given("--samples"))
     add_named_samples(published, arguments.text("--samples"), arguments.text("--profile"));
-  else if (!arguments.given("directory"))
+  else if (!arguments.given("directory") && asks_for_own(arguments.text("--group")))
     add_gpu_cases(published, data_dir() + "/calibration/samples");
   return published;
 }
