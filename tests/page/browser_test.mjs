@@ -229,7 +229,7 @@ async function sweepSays(page, {sweep}, summary) {
 
 /// Of scenarios that would take minutes where the program is slow, since sanitizers watch it: one replica of the model.
 const kSmaller = Object.fromEntries(['gpt3_175b_1024_a100', 'llama_3_405b_16384_h100'].map((name) =>
-  [name, ['--set', '/cluster/nodes/0/count=16', '--set', '/training/gradient_accumulation_steps=32']]));
+  [name, ['--set', '/cluster/nodes/0/count=16', '--set', '/training/gradient_accumulation_steps=32', '--no-tuned']]));
 
 async function main() {
   const plain = report(program, folder, 'plain.html', ['finetune_2x4_a100', '--ladder', 'ddp', 'acco']);
