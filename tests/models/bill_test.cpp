@@ -17,6 +17,7 @@
 #include "models/spec/model.hpp"
 #include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -221,7 +222,7 @@ void expect_close(double value, double expected, int seed) {
 }
 
 TEST(BillOfRandomModels, GivesTheTimesThatTheKernelsAddUpTo) {
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(seed);
     const Case one = random_case(random);
     const Bill bill = bill_of(one.layers, one.device, one.workload.compute);
@@ -244,7 +245,7 @@ TEST(BillOfRandomModels, GivesTheTimesThatTheKernelsAddUpTo) {
 }
 
 TEST(BillOfRandomModels, GivesTheWorkThatTheKernelsAddUpTo) {
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(100 + seed);
     const Case one = random_case(random);
     const std::vector<LayerWork> works = layer_works(bill_of(one.layers, one.device, one.workload.compute));
@@ -301,7 +302,7 @@ DirectSpread direct_spread(const Case& one) {
 
 TEST(BillOfRandomModels, GivesTheSpreadThatTheKernelsAddUpTo) {
   const auto squared = [](double x) { return x * x; };
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(200 + seed);
     const Case one = random_case(random);
     RankKind kind;
@@ -325,7 +326,7 @@ TEST(BillOfRandomModels, GivesTheSpreadThatTheKernelsAddUpTo) {
 }
 
 TEST(BillOfRandomModels, PricesEachKernelOnceOnEachDevice) {
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(300 + seed);
     const Case one = random_case(random);
     std::vector<const Kernel*> different;

@@ -10,13 +10,14 @@
 #include "models/spec/model.hpp"
 #include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
 
 TEST(Layers, EagerCodeMovesMoreThanMergedCodeAndLaunchesMore) {
   Random random{6};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const Model m = random_model(random);
     Workload w = random_workload(random);
     w.dropout = random.integer(0, 1) == 1 ? 0.1 : 0;
@@ -98,7 +99,7 @@ TEST(Layers, ModelFlopsAreSixTimesMatricesTimesTokensAndTheAttention) {
 
 TEST(Layers, ModelFlopsDoNotDependOnHowTheModelIsComputed) {
   Random random{2};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const Model m = random_model(random);
     Workload w = random_workload(random);
     const double flops = model_flops(m, w).value;
@@ -113,7 +114,7 @@ TEST(Layers, ModelFlopsDoNotDependOnHowTheModelIsComputed) {
 
 TEST(Layers, BackwardOfProductsIsTwiceTheForward) {
   Random random{3};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     Workload w = random_workload(random);
     w.recompute = Recompute::kNone;
     for (const Layer& layer : layers_of(random_model(random), w))

@@ -12,6 +12,7 @@
 #include "models/spec/model.hpp"
 #include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -33,7 +34,7 @@ TEST(Layers, ParametersOfPublishedModelsAreExact) {
 
 TEST(Layers, ParametersAddUpToTheModelsWhateverItIs) {
   Random random{1};
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < cases(300); ++i) {
     const Model m = random_model(random);
     EXPECT_EQ(parameters(layers_of(m, random_workload(random))), static_cast<double>(parameter_count(m))) << i;
   }
@@ -173,7 +174,7 @@ TEST(Layers, EncodersAttendToTheWholeSquare) {
 
 TEST(Layers, SumsOfAnOperatorAreThoseOfItsKernels) {
   Random random{7};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     Workload w = random_workload(random);
     w.dropout = random.integer(0, 1) == 1 ? 0.1 : 0;
     w.implementation = static_cast<Implementation>(random.integer(0, 2));
@@ -204,7 +205,7 @@ TEST(Layers, LossKeepsFp32LogProbabilitiesAndNeedsTwoGradients) {
 
 TEST(Layers, RecomputationRepeatsTheForwardAndKeepsOnlyTheInput) {
   Random random{4};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const Model m = random_model(random);
     Workload w = random_workload(random);
     w.recompute = Recompute::kNone;
@@ -311,7 +312,7 @@ TEST(Layers, MergedSoftmaxOn32BitsIsTorchsWithAMaskInPlaceOnAView) {
 
 TEST(Layers, EveryQuantityIsFiniteAndNotNegativeAndGrowsWithTheBatch) {
   Random random{5};
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < cases(200); ++i) {
     const Model m = random_model(random);
     Workload w = random_workload(random);
     const std::vector<Layer> small = layers_of(m, w);

@@ -14,6 +14,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -239,7 +240,7 @@ TEST(Price, BetterDeviceIsNeverSlower) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return least + (most - least) * static_cast<double>(state >> 11) / 9007199254740992.0;
   };
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < cases(500); ++i) {
     const auto size = [&] { return std::floor(std::pow(10, random(1, 4))); };
     AttentionShape shape;
     shape.heads = shape.kv_heads = size();

@@ -10,6 +10,7 @@
 #include "models/recorded/recorded_trace.hpp"
 #include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -99,13 +100,14 @@ TEST(TraceText, HasTheEventsOneByOneAndTheRestAtItsPlace) {
 
 TEST(RecordedTrace, MayHaveMoreValuesThanADocument) {
   // 130,000 more spans of 8 values each; no other document may have more than 1,000,000.
+  const int spans = cases(130'000);
   std::string more;
-  for (int i = 0; i < 130'000; ++i)
+  for (int i = 0; i < spans; ++i)
     more += R"({"ph":"X","pid":1,"tid":1,"ts":1100,"dur":1,"name":"f","args":{"class":"forward"}},)";
   std::string text = kTrace;
   text.insert(text.find("{\"ph\":\"M\",\"pid\":0"), more);
   const std::vector<RecordedSchedule> schedules = read_recorded_trace(text, "t.json");
-  EXPECT_EQ(schedules.at(0).ranks.at(0).spans.size(), 130'002U);
+  EXPECT_EQ(schedules.at(0).ranks.at(0).spans.size(), spans + 2U);
   EXPECT_EQ(schedules.at(0).ranks.at(0).spans.back().name, "f");
 }
 

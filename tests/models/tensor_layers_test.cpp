@@ -13,6 +13,7 @@
 #include "models/spec/model.hpp"
 #include "models/spec/training.hpp"
 #include "tests/models/sample_models.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -81,7 +82,7 @@ double alike(const std::vector<Layer>& layers) {
 
 TEST(TensorLayers, OfOneRankAreWhole) {
   Random random{3};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const Model m = random_model(random);
     const Workload w = random_workload(random);
     const std::vector<Layer> whole = layers_of(m, w), one = layers_of(m, w, split(1, true));
@@ -126,7 +127,7 @@ TEST(TensorLayers, ParametersOverAllRanksAddUp) {
   // t (held - alike) + alike, where everything divides: norms, biases behind sums and learned positions are held by
   // all.
   Random random{5};
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < cases(200); ++i) {
     Model m = random_model(random);
     const int t = 1 << random.integer(0, 2);
     m.num_attention_heads *= t;
@@ -326,7 +327,7 @@ TEST(TensorLayers, FlopsOfTheRanksAreTheWholes) {
   // What ranks compute adds up where everything divides, and what they need of the model in any case: padding of the
   // vocabulary and copies of key-value heads are no part of that.
   Random random{7};
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const Model m = llama(random.integer(1, 4), 128, 8, 8, 8 * random.integer(1, 99), 1024);
     const Workload w = fused(2, 64);
     const int t = 1 << random.integer(1, 3);

@@ -17,6 +17,7 @@
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/gpu_document.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {
@@ -97,8 +98,8 @@ TEST(WrittenFits, AMachineIsAScenarioThatLoads) {
       const MachineSamples samples = read_machine_samples(machine_document(random, wild), "samples.json");
       return machine_scenario(samples, fit_machine(samples));
     };
-    const int count = written(200, write, [](const std::string& path) { load_scenario(path, {}); });
-    EXPECT_GE(count, wild == 0 ? 190 : 1) << wild;
+    const int count = written(cases(200), write, [](const std::string& path) { load_scenario(path, {}); });
+    EXPECT_GE(count, wild == 0 ? cases(190) : 1) << wild;
   }
 }
 
@@ -138,7 +139,7 @@ TEST(WrittenFits, AGpusProfileIsADeviceThatLoads) {
       Random random(seed);
       return fit_gpu(read_gpu_samples(gpu_document(random, wild), "samples.json"), "").profile;
     };
-    const int count = written(6, write, [](const std::string& path) { load_device(path); });
+    const int count = written(cases(6), write, [](const std::string& path) { load_device(path); });
     EXPECT_GE(count, wild == 0 ? 1 : 0);
   }
 }
@@ -172,8 +173,8 @@ TEST(WrittenFits, AProfileOfKernelsIsADeviceThatLoads) {
       for (const KernelSample& each : read_kernel_samples(attention, "attention.csv")) samples.push_back(each);
       return profile_with_fits(kDevice, "x.json", device, fit_kernels(samples, {{"X", device}}));
     };
-    const int count = written(6, write, [](const std::string& path) { load_device(path); });
-    EXPECT_GE(count, wild < 0.5 ? 6 : 0) << wild;
+    const int count = written(cases(6), write, [](const std::string& path) { load_device(path); });
+    EXPECT_GE(count, wild < 0.5 ? cases(6) : 0) << wild;
   }
 }
 

@@ -23,6 +23,7 @@
 #include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {
@@ -102,7 +103,7 @@ TEST(Balance, WhatAccoGainsOnAQuickNetworkIsBalance) {
 
 TEST(Balance, IsTheBestOfAllDivisionsOfTwoKinds) {
   // Every pair of numbers of micro-batches, against the pair that was chosen.
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
     Scenario scenario = one_twice_as_fast("10 MB/s");
     scenario.cluster.nodes[1].devices[0].slowdown = random.uniform(1, 6);
@@ -194,7 +195,7 @@ TEST(Balance, ChoosesSizesThatFitAndAsManySamples) {
 }
 
 TEST(Balance, OwnStepsOfIdenticalRanksTakeTheClosedForm) {
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const int steps = scenario.training.gradient_accumulation_steps;
@@ -217,7 +218,7 @@ TEST(Balance, OwnStepsOfIdenticalRanksTakeTheClosedForm) {
 
 TEST(Balance, SerialSchedulesTakeTheTimeOfTheSlowestOnBothNetworks) {
   // Of ranks with different numbers, those whose computation takes longest are waited for; the rest is the same.
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);

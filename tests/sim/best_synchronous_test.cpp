@@ -16,6 +16,7 @@
 #include "sim/result/run.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -109,7 +110,7 @@ TEST(BestSynchronous, StandsOnlyBesideDelayedAndLocalOnes) {
 
 TEST(BestSynchronous, IsNeverSlowerThanASynchronousScheduleThatIsListed) {
   Random random(26);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < cases(200); ++i) {
     Scenario scenario = random_homogeneous(random);
     for (const char* const name : {"zero2", "zero3"})
       if (random.integer(0, 1) == 1) scenario.schedules.push_back(sample_schedule(name));

@@ -22,6 +22,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -113,7 +114,7 @@ TEST(Buckets, OfGptNeoEndWithTheTiedTableThatNothingHides) {
 }
 
 TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
-  for (int seed = 0; seed < 100; ++seed) {
+  for (int seed = 0; seed < cases(100); ++seed) {
     Random random(seed);
     std::vector<LayerTime> layers;
     double elements = 0, time = 0;

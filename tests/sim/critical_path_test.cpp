@@ -19,6 +19,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/rounds.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -30,7 +31,7 @@ double sum(const CriticalPath& path) {
 }
 
 TEST(CriticalPath, AddsUpToTheUpdateOnRandomClusters) {
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     if (seed % 2 == 1) scenario.cluster.nodes[0].devices.back().slowdown = random.uniform(1, 5);

@@ -15,6 +15,7 @@
 #include "sim/what_if/best_synchronous.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -180,7 +181,7 @@ Scenario random_mix(Random& random, int i) {
 
 TEST(Fairness, NoFairBaselineIsSlowerThanTheWorkAsWritten) {
   Random random(26);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < cases(200); ++i) {
     Scenario scenario = random_mix(random, i);
     if (i % 50 == 1) scenario.training.unsteady.jitter.micro_batch = 0.2;  // drawn ones take seconds
     const Evaluations evaluations(NetworkKind::kReference);
@@ -228,7 +229,7 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
 
 TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
   Random random(62);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < cases(200); ++i) {
     Scenario scenario = random_mix(random, i);
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});

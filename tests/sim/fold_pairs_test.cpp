@@ -12,6 +12,7 @@
 #include "sim/player/player.hpp"
 #include "tests/support/played_by_rank.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -143,7 +144,7 @@ TEST(FoldPairs, AStageOfAPipelineIsOneRank) {
 
 TEST(FoldPairs, EveryRankOfAPipelineDoesTheSameFoldedOrNot) {
   std::size_t ranks = 0, folded_ranks = 0;
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
     Pipeline of;
     of.stages = random.integer(1, 5);

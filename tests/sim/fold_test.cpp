@@ -18,6 +18,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/played_by_rank.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -86,7 +87,7 @@ EventGraph random_cluster(Random& random) {
 
 TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
   int folded_ranks = 0, ranks = 0;
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
     const EventGraph graph = random_cluster(random);
     const Folded folded = fold(graph);
@@ -145,7 +146,7 @@ TEST(Fold, FlowsOfUnlikeBytesInOneCollectiveBothStay) {
 }
 
 TEST(Fold, MultiplicitiesAddUpToTheRanks) {
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
     const EventGraph graph = random_cluster(random);
     const Folded folded = fold(graph);
@@ -321,7 +322,7 @@ bool is_by_chance(const EventGraph& graph) {
 
 TEST(Fold, EveryRankOfAScheduleDoesTheSameFoldedOrNot) {
   std::size_t played = 0, ranks = 0, folded_ranks = 0, on_shared_links = 0;
-  for (int seed = 0; played < 200; ++seed) {
+  for (int seed = 0; played < cases(200); ++seed) {
     Random random(seed);
     const Scenario scenario = random_nodes(random);
     const ScheduleSpec spec = random_sharded(random, scenario.cluster);

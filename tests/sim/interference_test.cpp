@@ -26,6 +26,7 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -300,7 +301,7 @@ TEST(Interference, RepeatedBodiesIntegrateThePace) {
 }
 
 TEST(Interference, PlainLoopsAreWhatBodyByBodyPlayIs) {
-  for (int seed = 0; seed < 300; ++seed) {
+  for (int seed = 0; seed < cases(300); ++seed) {
     Random random(seed);
     const double begin = random.integer(0, 1) == 1 ? random.uniform(0, 40) : 0, length = random.uniform(0.1, 90);
     const int min = random.integer(1, 9), stride = random.integer(1, 3);
@@ -353,7 +354,7 @@ Scenario interfering(Random& random) {
 
 TEST(Interference, NeverMakesAScheduleFasterAndLeavesSerialOnesAlone) {
   int slower = 0;
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(seed);
     Scenario scenario = interfering(random);
     for (const ScheduleSpec& spec : scenario.schedules) {
@@ -373,7 +374,7 @@ TEST(Interference, NeverMakesAScheduleFasterAndLeavesSerialOnesAlone) {
 }
 
 TEST(Interference, NetworksAgreeWhereNoLinkIsShared) {
-  for (int seed = 0; seed < 30; ++seed) {
+  for (int seed = 0; seed < cases(30); ++seed) {
     Random random(seed);
     const Scenario scenario = interfering(random);
     for (const ScheduleSpec& spec : scenario.schedules) {
@@ -434,7 +435,7 @@ TEST(Interference, ACountThatWaitsHoldsOneMultiprocessorAndAllBehindIt) {
 }
 
 TEST(Interference, FoldedRanksAreSlowedAsTheyAre) {
-  for (int seed = 0; seed < 15; ++seed) {
+  for (int seed = 0; seed < cases(15); ++seed) {
     Random random(seed);
     const Scenario scenario = interfering(random);
     for (const ScheduleSpec& spec : scenario.schedules) {
@@ -448,7 +449,7 @@ TEST(Interference, FoldedRanksAreSlowedAsTheyAre) {
 
 TEST(Interference, AtEqualBatchAccoStillGainsAtMostOneHalf) {
   // Serial ZeRO-1 is not slowed, ACCO's rounds are: the law holds all the more.
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(2000 + seed);
     const Scenario scenario = interfering(random);
     const std::vector<RunResult> results = compare(scenario, {3}, NetworkKind::kReference);

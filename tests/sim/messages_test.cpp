@@ -7,6 +7,7 @@
 
 #include "sim/messages/play_messages.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -180,7 +181,7 @@ TEST(Messages, RingsOfOneRankANodeTakeWhatTheClosedFormSays) {
   // Exactly: the longest way through the messages is either the first slice's with the last behind it, or a wire that
   // is always busy with a hop at its end, and a turn begins on each rank when the one before has ended there.
   Random random(1);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     MessageQuery query = random_query(random, random.integer(2, 64), 1, random.integer(1, 2));
     if (i % 2 == 1) query.kind = CollectiveKind::kAllGather;
     query.slots = 2 * query.links.slices;
@@ -194,7 +195,7 @@ TEST(Messages, OfOneTurnTheClosedFormIsTheLongestOfThreeWays) {
   // longest of all may be mixed: it crosses the edges between nodes that a chunk crosses, and does what takes longest
   // in all other steps. So that is where the played time lies between.
   Random random(2);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const int here = random.integer(3, 8), nodes = random.integer(2, 64 / here);
     MessageQuery query = random_query(random, nodes, here, 1);
     query.slots = 1000;
@@ -232,7 +233,7 @@ TEST(Messages, OfManyTurnsOnlyHopsOverlap) {
 TEST(Messages, ChainsTakeWhatTheClosedFormSays) {
   // Exactly for whole chunks. A smaller last one may catch up where what follows the narrowest place is quicker.
   Random random(3);
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < cases(100); ++i) {
     const int here = 1 << random.integer(0, 3);
     MessageQuery query = random_query(random, random.integer(2, 64 / here), here, 1);
     query.kind = CollectiveKind::kBroadcast;
@@ -268,7 +269,7 @@ TEST(Messages, ALargeTreeKeepsItsWiresBusy) {
 
 TEST(Messages, OneSlowLinkLiesBetweenAllFastAndAllSlow) {
   Random random(4);
-  for (int i = 0; i < 50; ++i) {
+  for (int i = 0; i < cases(50); ++i) {
     MessageQuery fast = random_query(random, random.integer(2, 32), 1, random.integer(1, 2));
     MessageQuery slow = fast, one = fast;
     slow.links.wire = random.uniform(0.1, 1) * fast.links.wire;

@@ -21,6 +21,7 @@
 #include "sim/schedules/replicas.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -109,7 +110,7 @@ void expect_each_its_own(const Scenario& scenario, const ScheduleSpec& spec, Net
 }
 
 TEST(ReplicaCosts, BetweenMeetingsAreThoseOfItsNodesAlone) {
-  for (int seed = 0; seed < 30; ++seed)
+  for (int seed = 0; seed < cases(30); ++seed)
     for (const Island replica : {Island::kNode, Island::kGroup})
       for (const std::string inner : {"ddp", "zero3"}) {
         Random random(seed);
@@ -134,7 +135,7 @@ TEST(ReplicaCosts, ShareTheCoreThatTheirNodesHaveAlone) {
 
 TEST(ReplicaCosts, TheClosedFormIsThatOfTheSlowestReplica) {
   int later = 0;
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(seed);
     Scenario scenario = random_sites(random, false);
     scenario.training.interference = false;
@@ -268,7 +269,7 @@ TEST(MeetingsBySite, TakeWhatArithmeticSays) {
 
 TEST(MeetingsBySite, AreTheClosedFormOnTheNetworkAndOfAnyShape) {
   int quicker = 0;
-  for (int seed = 0; seed < 30; ++seed) {
+  for (int seed = 0; seed < cases(30); ++seed) {
     Random random(seed);
     Scenario scenario = random_sites(random, true);
     scenario.training.interference = false;

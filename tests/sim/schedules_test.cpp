@@ -17,6 +17,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -197,7 +198,7 @@ std::vector<ScheduleSpec> variants(const Scenario& scenario) {
 }
 
 TEST(Schedules, SteadyTimeIsTheClosedFormOnBothNetworks) {
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const int steps = scenario.training.gradient_accumulation_steps;
@@ -233,7 +234,7 @@ TEST(Schedules, EveryRowHasItsFunctions) {
 TEST(Schedules, AccumulatingRanksDoAsManyMicroBatchesAsTheCommunicationTakes) {
   // m looks at least a round, each after p, which ends with a drained host; ceil(T / p) of them cover the
   // communication.
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const int steps = scenario.training.gradient_accumulation_steps;
@@ -300,7 +301,7 @@ TEST(Schedules, AccoSendsTwiceAnIdealZero1) {
 TEST(Schedules, AtEqualBatchAccoGainsAtMostOneHalfAndDpuAtMostDoubles) {
   // Against serial ZeRO-1 on identical ranks: (2R + T) / 2R <= 3/2 as T <= R, and (R + T) / R <= 2.
   double most_acco = 0, most_dpu = 0;
-  for (int seed = 0; seed < 120; ++seed) {
+  for (int seed = 0; seed < cases(120); ++seed) {
     Random random(1000 + seed);
     const Scenario scenario = random_homogeneous(random);
     const std::vector<RunResult> results = compare(scenario, {2, 3}, NetworkKind::kReference);

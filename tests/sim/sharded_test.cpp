@@ -20,6 +20,7 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
@@ -50,7 +51,7 @@ ScheduleSpec random_zero3(Random& random) {
 }
 
 TEST(Sharded, Zero2TakesItsClosedFormOnBothNetworks) {
-  for (int seed = 0; seed < 40; ++seed) {
+  for (int seed = 0; seed < cases(40); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const ScheduleSpec spec = random_zero2(random);
@@ -62,7 +63,7 @@ TEST(Sharded, Zero2TakesItsClosedFormOnBothNetworks) {
 
 TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
   int hybrid_on_simgrid = 0;
-  for (int seed = 0; seed < 120; ++seed) {
+  for (int seed = 0; seed < cases(120); ++seed) {
     Random random(seed);
     const Scenario scenario = random_sharded_scenario(random);
     const NodeGroup& nodes = scenario.cluster.nodes[0];
@@ -77,7 +78,7 @@ TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
 TEST(Sharded, ReductionsOfTheirOwnCommunicatorDoNotQueueWithGathers) {
   // Without contention (the reference network) the closed form with two queues holds, and is never later than with one.
   int faster = 0;
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     ScheduleSpec spec = random_zero3(random);
@@ -321,7 +322,7 @@ TEST(Sharded, RingsOfANodesGpusShareItsAdapters) {
 
 TEST(Sharded, TheCriticalPathExplainsAllOfAnUpdate) {
   // Bodies on several lanes begin where the last lane ended, so no time is left without a cause.
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const ScheduleSpec spec = random_zero3(random);
@@ -355,7 +356,7 @@ TEST(Sharded, FoldedHybridIsOneRankAndOneFlow) {
 }
 
 TEST(Sharded, FoldedHybridTakesTheTimeOfTheWhole) {
-  for (int seed = 0; seed < 15; ++seed) {
+  for (int seed = 0; seed < cases(15); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes[0].nics.count = random.integer(1, 3);

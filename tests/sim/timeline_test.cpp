@@ -16,6 +16,7 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -100,7 +101,7 @@ TEST(Timeline, AccoHidesItsCommunicationAndMarksItsRounds) {
 }
 
 TEST(Timeline, ExposedCommunicationAndPartsAreThoseOfTheResult) {
-  for (int seed = 0; seed < 30; ++seed) {
+  for (int seed = 0; seed < cases(30); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     if (seed % 2 == 1) scenario.cluster.nodes[0].devices.back().slowdown = random.uniform(1, 5);

@@ -12,6 +12,7 @@
 #include "models/collectives/links.hpp"
 #include "models/spec/cluster.hpp"
 #include "tests/support/gpus.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -190,7 +191,7 @@ TEST(Collectives, MoreBandwidthIsNeverSlowerAndMoreBytesNeverFaster) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return least + static_cast<int>((state >> 33) % static_cast<std::uint64_t>(most - least + 1));
   };
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < cases(500); ++i) {
     Cluster c = cluster_of({group(random(1, 4), random(1, 8)), group(random(1, 3), random(1, 8))});
     c.fabric.oversubscription = random(1, 4);
     for (NodeGroup& g : c.nodes) {

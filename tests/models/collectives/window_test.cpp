@@ -13,6 +13,7 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -150,7 +151,7 @@ TEST(Islands, AnAllToAllSendsFromEveryNodeToEveryOtherGroup) {
 }
 
 TEST(Islands, ALongerWireIsNeverFasterAndMoreChannelsNeverSlower) {
-  for (int seed = 0; seed < 200; ++seed) {
+  for (int seed = 0; seed < cases(200); ++seed) {
     Random random(seed);
     Cluster cluster = islands({random.integer(1, 4), random.integer(1, 4)});
     cluster.fabric.between_groups =

@@ -12,6 +12,7 @@
 
 #include "tests/support/pipelines.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -212,7 +213,7 @@ void expect_passes(const std::vector<Stage>& expected, const std::vector<std::ve
 
 TEST(PipelineRecursion, EveryPassBeginsWhenWhatItWaitsForHasEnded) {
   Random random(31);
-  for (int trial = 0; trial < 150; ++trial) {
+  for (int trial = 0; trial < cases(150); ++trial) {
     const Pipeline of = random_pipeline(random);
     SCOPED_TRACE(in_words(of));
     LongestPath path(of);

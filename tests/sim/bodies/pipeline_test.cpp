@@ -16,6 +16,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/pipelines.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -181,7 +182,7 @@ TEST(Pipeline, TheSlowestStageGivesTheBeat) {
   // and the F + B of all others. Another one does part of its warm-up while those behind it have the first, so that it
   // takes no longer.
   Random random(7);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < cases(40); ++trial) {
     Pipeline of = even({k1F1B, random.integer(2, 6), 1, 0, random.integer(0, 1) == 1}, kF, kB);
     of.micro_batches = of.stages + random.integer(0, 8);
     const bool last = trial % 2 == 0;
@@ -379,7 +380,7 @@ TEST(Pipeline, AllStagesGoOnUntilTheFirstSaysSo) {
 TEST(Pipeline, AFlightThatGoesOnIsOneThatWasMeantToBeAsLong) {
   // With messages and stages of any size: pass by pass.
   Random random(19);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < cases(40); ++trial) {
     Pipeline of{random.integer(0, 1) == 0 ? k1F1B : kInterleaved, random.integer(2, 4)};
     if (of.schedule == kInterleaved) of.chunks = random.integer(2, 3);
     of.overlaps = random.integer(0, 1) == 1;

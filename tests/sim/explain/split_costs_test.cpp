@@ -13,6 +13,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/pipelines.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -125,7 +126,7 @@ TEST(SplitCosts, MessagesBesideTheComputationAreHidden) {
   // the second in [i + 1 + x, i + 2 + x]; it has B_k in [m + 1 + x + 2 k, m + 3 + x + 2 k], and the first one 2 + x
   // later. So on the first the message of the last activations and that of the first gradients are bare, and on the
   // second that of the first activations; the last gradients leave beside its optimizer. All else is beside a pass.
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(seed);
     const int m = random.integer(2, 8);
     const double x = random.uniform(0.1, 0.9);

@@ -11,6 +11,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/played_by_rank.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -47,7 +48,7 @@ ScheduleSpec random_rule(Random& random, const std::string& name) {
 }
 
 TEST(FoldStages, EveryRankOfAModelReplicaDoesTheSameFoldedOrNot) {
-  for (int seed = 0; seed < 16; ++seed) {
+  for (int seed = 0; seed < cases(16); ++seed) {
     Random random(seed);
     const Scenario scenario = random_pipeline(random);
     const ScheduleSpec spec = random_rule(random, std::vector<const char*>{"ddp", "zero1", "dpu", "acco"}[seed % 4]);

@@ -13,6 +13,7 @@
 #include "sim/player/player.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/rounds.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -161,7 +162,7 @@ double arrives(const EventGraph& graph, const Played1F1B& all, const Span& span)
 
 TEST(Flights, EveryOpBeginsWhenWhatItWaitsForHasEnded) {
   int grown = 0;
-  for (int seed = 0; seed < 200; ++seed) {
+  for (int seed = 0; seed < cases(200); ++seed) {
     Random random(seed);
     const Flights of = random_flights(random);
     const EventGraph graph = graph_of(of);
@@ -191,7 +192,7 @@ TEST(Flights, EveryOpBeginsWhenWhatItWaitsForHasEnded) {
 
 TEST(Flights, ReplicasAreTheSameFoldedOrNot) {
   // Three replicas of a pipeline; the last one may have a communication of another length on its first stage.
-  for (int seed = 0; seed < 60; ++seed) {
+  for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
     const Flights of = random_flights(random);
     Flights other = of;

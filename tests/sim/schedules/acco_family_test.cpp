@@ -20,6 +20,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -133,7 +134,7 @@ TEST(AccoFamily, ALongerDelayHidesJitter) {
   const Costs any = price(scenario, pipesgd(1));
   const double compute = 4 * (any.kinds[0].forward + any.kinds[0].backward).value;
   double low = 0.1, high = 1000;  // Gbit/s
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < cases(60); ++i) {
     const double rate = std::sqrt(low * high);
     scenario.cluster.nodes[0].nics.bandwidth = BytesPerSecond{rate * 1e9 / 8};
     const Costs costs = price(scenario, pipesgd(1));
@@ -155,7 +156,7 @@ TEST(AccoFamily, GainsNoMoreThanItsLawsAllow) {
   // local and its round does not grow while the other does, it is 1 + T / (m t + R) <= 2. DPU on the host is at most
   // thrice as fast while the host is not faster than the GPU.
   double most_pipe = 0, most_buckets = 0, most_local = 0, most_stage_2 = 0;
-  for (int seed = 0; seed < 80; ++seed) {
+  for (int seed = 0; seed < cases(80); ++seed) {
     Random random(2000 + seed);
     Scenario scenario = random_homogeneous(random);
     const int m = scenario.training.gradient_accumulation_steps / 2;
@@ -211,7 +212,7 @@ class Spans {
 };
 
 TEST(AccoFamily, NothingBeginsBeforeWhatItNeeds) {
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(5000 + seed);
     Scenario scenario = random_homogeneous(random);
     scenario.training.gradient_accumulation_steps = 2;
@@ -263,7 +264,7 @@ TEST(AccoFamily, NothingBeginsBeforeWhatItNeeds) {
 
 TEST(AccoFamily, DoesAsManyMicroBatchesAsAreAskedFor) {
   // Only a round that accumulates while it communicates may hold more.
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(3000 + seed);
     const Scenario scenario = random_homogeneous(random);
     const int steps = scenario.training.gradient_accumulation_steps,
@@ -319,7 +320,7 @@ TEST(AccoFamily, BucketsOfARoundLeaveBehindTheGatherThatItWaitsFor) {
 
 TEST(AccoFamily, DilocoHasItInsideItsReplicas) {
   // H updates of ACCO in a node, of its ranks alone, then the exchange and the outer step of all.
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(4000 + seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes[0].count = 2;

@@ -22,6 +22,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
@@ -59,7 +60,7 @@ TEST(LocalSchedules, SendAllThatTheyHaveOnceARound) {
 
 TEST(LocalSchedules, OnAnyClusterARoundHasItsUpdatesAndItsBytes) {
   // N ranks, H updates of A micro-batches: 2 (N-1)/N 2 P bytes a rank are sent in a round, whatever travels when.
-  for (int seed = 0; seed < 30; ++seed) {
+  for (int seed = 0; seed < cases(30); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const double N = scenario.cluster.nodes[0].count * scenario.cluster.nodes[0].gpus;
@@ -187,7 +188,7 @@ TEST(LocalSchedules, SlowNetworksBoundARoundByWhatItSends) {
 
 TEST(LocalSchedules, InReplicasOfSeveralGpusTheyTakeTheirClosedForms) {
   std::set<std::string> seen;
-  for (int seed = 0; seed < 24; ++seed) {
+  for (int seed = 0; seed < cases(24); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes[0].count = random.integer(2, 4);

@@ -12,6 +12,7 @@
 #include "tests/support/pipelines.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -90,7 +91,7 @@ TEST(Undrained, WantsItsParametersEarlierByTheStagesBehind) {
 
 TEST(Undrained, AtMostAsLongAsDrainedWhereCommunicationIsHidden) {
   Random random(41);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < cases(30); ++trial) {
     Pipeline of{PipelineSchedule::kOneForwardOneBackward, random.integer(2, 5), 1, kSteps};
     of.overlaps = random.integer(0, 1) == 1;
     of.message = random.uniform(0, 1);

@@ -21,6 +21,7 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
@@ -263,7 +264,7 @@ ScheduleSpec random_zero1(Random& random) {
 
 TEST(Zero1, TakesItsClosedFormWithEveryOption) {
   int between_nodes = 0;
-  for (int seed = 0; seed < 120; ++seed) {
+  for (int seed = 0; seed < cases(120); ++seed) {
     Random random(seed);
     const Scenario scenario = random_sharded_scenario(random);
     const NodeGroup& nodes = scenario.cluster.nodes[0];
@@ -277,7 +278,7 @@ TEST(Zero1, TakesItsClosedFormWithEveryOption) {
 }
 
 TEST(Zero1, FoldedTakesTheTimeOfTheWhole) {
-  for (int seed = 0; seed < 30; ++seed) {
+  for (int seed = 0; seed < cases(30); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes[0].nics.count = random.integer(1, 3);
@@ -295,7 +296,7 @@ TEST(Zero1, FoldedTakesTheTimeOfTheWhole) {
 }
 
 TEST(Zero1, TheCriticalPathExplainsAllOfAnUpdate) {
-  for (int seed = 0; seed < 20; ++seed) {
+  for (int seed = 0; seed < cases(20); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const CriticalPath path = critical_path(play_steady(scenario, random_zero1(random), 3, kSimgrid));
