@@ -14,6 +14,7 @@ struct Gemm {
   Bytes out{2};                          ///< an element of the result
   bool accumulate = false;               ///< the product is added to what the result holds, which is then read too
   GemmLayout layout = GemmLayout::kAny;  ///< only needed to find a GEMM that was measured
+  bool across = false;                   ///< neither operand is stored along k, as of a weight's gradient
 
   bool operator==(const Gemm&) const = default;
 };
@@ -28,9 +29,10 @@ Bytes bytes_of(const Gemm& g);
 /// arithmetic = exposed_result x result / achieved bandwidth + least over tiles (a x b) and splits s of k of
 ///   waves x 2 a b (k / s + k_fill) / (R / sm_count x tile efficiency)
 ///     [+ 15 % and the partial sums written and read in fp32, where s > 1]
-/// with R = peak x peak_fraction x power_factor and waves = tiles s / sm_count, rounded up as far as `quantisation`
-/// says. The cubes: near the ridge of the roofline neither side hides behind the other. A device without a fit
-/// (at gemm_efficiency) or without sm_count (at the fit's fraction) takes the larger of arithmetic and memory traffic.
+/// with R = peak x peak_fraction x power_factor (x 0.629 for a tf32 product that is `across` on Hopper) and
+/// waves = tiles s / sm_count, rounded up as far as `quantisation` says. The cubes: near the ridge of the roofline
+/// neither side hides behind the other. A device without a fit (at gemm_efficiency) or without sm_count (at the fit's
+/// fraction) takes the larger of arithmetic and memory traffic.
 /// The device has a peak for `dtype`.
 Seconds gemm_time(const Gemm& g, const Device& device, Dtype dtype);
 

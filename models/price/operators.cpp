@@ -25,6 +25,10 @@ constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
 constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
 constexpr double kMaskWork = 2.75;  ///< a mask that is broadcast over heads: an index is computed for each element
 constexpr Bytes kWord{4};           ///< fp32
+// cuBLAS's kernels for tensor cores load 16 bytes at once (the cuBLAS documentation, "Tensor Core Usage"). Where a
+// head's vector is no multiple of that, the next head's begins between two, and its batched products run on CUDA cores
+// (kernels named fp16_sgemm): BigScience's runs with heads of 150 and of 108 elements on A100.
+constexpr double kAlignment = 16;
 
 Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
   Operator op;
@@ -75,6 +79,12 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   op.forward = {gemm_kernel(forward)};
   op.backward = {gemm_kernel(left), gemm_kernel(right)};
   return op;
+}
+
+void multiply_in_fp32(Operator& op) {
+  for (std::vector<Kernel>* kernels : {&op.forward, &op.backward})
+    for (Kernel& kernel : *kernels)
+      if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kFp32;
 }
 
 /// Merged code on 32-bit tensors: Megatron's softmax kernel takes 16 bits, and torch's takes its place, after
@@ -264,7 +274,8 @@ Operator product(const char* name, const Sizes& z, Split split, double in, const
     op.forward.push_back(gemm_kernel({1, t, out, in, operand, z.act, false}));  // the bias is added in its epilogue
     op.backward.push_back(gemm_kernel({1, t, in, out, operand, z.act, false}));
     const bool merged = fused && !z.cast;
-    op.backward.push_back(gemm_kernel({1, in, out, t, operand, merged ? z.grad : z.act, merged}));
+    op.backward.push_back(
+        gemm_kernel({1, in, out, t, operand, merged ? z.grad : z.act, merged, GemmLayout::kAny, true}));
   }
   if (bias > 0)  // its gradient is a sum over the tokens
     op.backward.push_back(
@@ -395,8 +406,9 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   const Bytes y = square * z.act;
   const bool wide = wide_scores(model, z);
   const Bytes e = wide ? kWord : z.act;
+  const bool unaligned = e < kWord && std::fmod(d * e.value, kAlignment) > 0;
   Operator scores = square_product("attention scores", {b, s, s, d, e, e, false}, {b, s, d, s, e, e, false},
-                                   {b, s, d, s, e, e, false});
+                                   {b, s, d, s, e, e, false, GemmLayout::kAny, true});
   if (eager && family_of(model).fp32_scores && z.act < kWord) {
     // Its code casts q and k to fp32, and autocast casts them back for the product.
     const Bytes up = q + kv + z.tokens * (z.query + z.key_value) * kWord;
@@ -404,10 +416,7 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
     scores.forward.push_back(casts);
     scores.backward.push_back(casts);
   }
-  if (wide)
-    for (std::vector<Kernel>* kernels : {&scores.forward, &scores.backward})
-      for (Kernel& kernel : *kernels)
-        if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kFp32;
+  if (wide || unaligned) multiply_in_fp32(scores);
   scores.activations = wide ? z.tokens * (z.query + z.key_value) * kWord : q + kv;
   add_up(scores);
   ops.push_back(scores);
@@ -421,8 +430,10 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
     ops.push_back(dropout);
   }
 
-  Operator context = square_product("attention context", {b, s, d, s, z.act, z.act, false},
-                                    {b, s, s, d, z.act, z.act, false}, {b, s, d, s, z.act, z.act, false});
+  Operator context =
+      square_product("attention context", {b, s, d, s, z.act, z.act, false}, {b, s, s, d, z.act, z.act, false},
+                     {b, s, d, s, z.act, z.act, false, GemmLayout::kAny, true});
+  if (unaligned) multiply_in_fp32(context);
   context.forward.push_back(memory_kernel(2 * q));  // the heads are then merged by a copy
   context.backward.push_back(memory_kernel(2 * q));
   context.activations = kv;

@@ -319,7 +319,8 @@ void mark_casts(Costs& costs, const ScheduleSpec& spec) {
 /// As the training's framework runs it.
 Device device_of(const Training& training, const NodeGroup& group, int gpu) {
   Device device = group.devices[static_cast<std::size_t>(gpu)];
-  if (training.launch_interval) device.launch_interval = *training.launch_interval;
+  device.launch_interval = training.launch_interval.value_or(
+      launch_slowdown(training.framework, training.implementation) * device.launch_interval);
   device.memory_overhead = memory_overhead(training);
   device.product_slope = training.overheads.product_slope;
   if (group.attention == Attention::kFlash1 || group.attention == Attention::kMemoryEfficient)

@@ -83,6 +83,13 @@ std::string lacking_slices(Framework framework, const Parallel& parallel);
 /// Whether all chunks of a pipeline must have equally many blocks, unless they are listed.
 bool wants_equal_stages(Framework framework);
 
+/// The host's time a kernel, of a device's `launch_interval`, which is measured on bare PyTorch operators. 6.25 where
+/// Megatron-LM's modules run, the fused code of Megatron-LM and of Megatron-DeepSpeed: Python, Transformer Engine's
+/// autograd functions, checks and events stand between two kernels. vTrain's runs on one node of A100 are met at 50 us,
+/// which is 6.25 times the 8 us of an operator there; Sailor's on GH200 take some 50 us a kernel too, whether two or
+/// four GPUs split a block.
+double launch_slowdown(Framework framework, Implementation implementation);
+
 /// AdamW of torch.optim is foreach; DeepSpeed and Megatron-LM take fused ones.
 OptimizerImplementation default_optimizer(Framework framework);
 

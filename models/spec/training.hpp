@@ -89,7 +89,7 @@ struct Training {
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
   bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
-  std::optional<Seconds> launch_interval;  ///< of the framework's host code; else the device's
+  std::optional<Seconds> launch_interval;  ///< else launch_slowdown() times the device's
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
   Parallel parallel{};  ///< how a step splits its model

@@ -14,6 +14,7 @@
 #include "models/read/check_schedules.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
@@ -52,6 +53,19 @@ std::optional<Candidate> read_candidate(const Scenario& scenario, Framework fram
   return Candidate{std::move(spec), std::move(added)};
 }
 
+/// What makes another framework's schedule run beside the scenario's own code: its optimizer and its host stay.
+std::vector<std::string> sets_of(const Scenario& scenario, Framework framework) {
+  const Training& training = scenario.training;
+  std::vector<std::string> set = {
+      fmt::format("/training/framework={}", name_of(framework)),
+      fmt::format("/training/optimizer_implementation={}", name_of(training.optimizer_implementation))};
+  const double slowdown = launch_slowdown(training.framework, training.implementation);
+  if (!training.launch_interval && slowdown != launch_slowdown(framework, training.implementation))
+    set.push_back(fmt::format("/training/launch_interval={} s",
+                              slowdown * scenario.cluster.nodes.front().devices.front().launch_interval.value));
+  return set;
+}
+
 /// A form of a schedule, as its framework has it; nothing where it cannot be had here.
 std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTraits& traits, const TunedForm& form,
                                       const ScheduleSpec& dtypes) {
@@ -60,10 +74,7 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTr
   if (!own && model_ranks_of(scenario.training.parallel) > 1) return std::nullopt;
   AddedSchedule added;
   added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
-  if (!own)
-    added.set = {
-        fmt::format("/training/framework={}", name_of(form.framework)),
-        fmt::format("/training/optimizer_implementation={}", name_of(scenario.training.optimizer_implementation))};
+  if (!own) added.set = sets_of(scenario, form.framework);
   added.entry = fmt::format(
       R"({{"name": "{}", "label": {}, "parameter_dtype": "{}", "gradient_dtype": "{}", "optimizer_dtype": "{}"{}{}}})",
       traits.name, quoted_json(added.form), name_of(dtypes.parameter_dtype), name_of(dtypes.gradient_dtype),

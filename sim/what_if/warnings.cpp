@@ -360,7 +360,7 @@ std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, co
   if (std::optional<Warning> warning = ranks_wait(what_if, schedule, play)) warnings.push_back(std::move(*warning));
   if (std::any_of(play.costs->kinds.begin(), play.costs->kinds.end(), is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
-                        "raise micro_batch_size; the prediction then depends on the profile's launch_interval"});
+                        "raise micro_batch_size; the prediction then depends on launch_interval"});
   warn_of_constants(play.costs->kinds, warnings);
   for (const std::optional<Warning>& warning : {window_warning(play.folded.graph), meets_nobody(spec, *play.costs),
                                                 statistics_warning(spec, *play.costs, result.statistics)})

@@ -202,6 +202,15 @@ TEST(Frameworks, ShardsAreAllReducedLaterOnlyWhereThatChangesSomething) {
       errors_of(R"({"name": "diloco", "replica": "node", "inner": "zero3", "reshard_after_backward": false})").empty());
 }
 
+TEST(Frameworks, MegatronsModulesLaunchMoreSlowly) {
+  // 50 us where a bare operator takes 8, in Megatron-LM and Megatron-DeepSpeed; PyTorch's merged code is llm.c's.
+  for (const Framework each : {Framework::kMegatron, Framework::kDeepspeed}) {
+    EXPECT_DOUBLE_EQ(launch_slowdown(each, Implementation::kFused) * 8, 50);
+    EXPECT_EQ(launch_slowdown(each, Implementation::kEager), 1);
+  }
+  EXPECT_EQ(launch_slowdown(Framework::kPytorch, Implementation::kFused), 1);
+}
+
 TEST(Frameworks, WhatTheyDoNotHaveIsRefused) {
   std::vector<std::string> errors;
   spec_of("zero2", Framework::kMegatron, {}, 8, &errors);

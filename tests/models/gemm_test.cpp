@@ -130,6 +130,27 @@ TEST(Gemm, PowerMovesTheRateByItsCubeRoot) {
   EXPECT_NEAR(seconds(g, d), 2.0 * 2560 * 1280 * 65536 / 200e12, 1e-9);
 }
 
+TEST(Gemm, ATf32ProductAcrossRunsWithoutHoppersOwnInstruction) {
+  // 16384 cubed is bound by arithmetic: at 0.629 of the rate it takes 1 / 0.629 of the time, with a fit and without.
+  Device d = plain_device();
+  d.peak[static_cast<std::size_t>(Dtype::kTf32)] = FlopsPerSecond{200e12};
+  d.architecture = "hopper";
+  d.gemm_efficiency = 0.5;
+  Gemm g{1, 16384, 16384, 16384, Bytes{4}, Bytes{4}};
+  const auto ratio = [&](Dtype dtype) {
+    Gemm across = g;
+    across.across = true;
+    return gemm_time(across, d, dtype) / gemm_time(g, d, dtype);
+  };
+  for (const bool fitted : {false, true}) {
+    if (fitted) d.gemm[static_cast<std::size_t>(Dtype::kTf32)] = fit_of(d);
+    EXPECT_NEAR(ratio(Dtype::kTf32), 1 / 0.629, 1e-3);
+    EXPECT_EQ(ratio(Dtype::kBf16), 1);
+  }
+  d.architecture = "ampere";
+  EXPECT_EQ(ratio(Dtype::kTf32), 1);
+}
+
 TEST(Gemm, DeviceWithoutFitIsARoofline) {
   Device d = plain_device();
   d.gemm = {};

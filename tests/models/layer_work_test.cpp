@@ -67,6 +67,27 @@ TEST(Layers, FlashCountsTheCausalHalfAndNaiveTheSquare) {
   EXPECT_EQ(find(naive, "attention scores").backward_flops.value, square);
 }
 
+TEST(Layers, HeadsThatDoNotBeginAtSixteenBytesAreMultipliedOnCudaCores) {
+  // Heads of 56 elements take 112 bytes = 7 x 16, heads of 60 take 120 = 7.5 x 16, and in 32 bits 240 = 15 x 16.
+  const auto dtype = [](int head, Dtype stored, const char* of) {
+    Model m = gpt2();
+    m.head_dim = head;
+    m.hidden_size = head * m.num_attention_heads;
+    Workload w{2, 256};
+    w.attention = Attention::kNaive;
+    w.compute = w.parameter_dtype = stored;
+    const Operator& op = find(layers_of(m, w)[1], of);
+    EXPECT_EQ(op.forward.front().dtype, op.backward.front().dtype);
+    EXPECT_EQ(op.forward.front().dtype, op.backward[1].dtype);
+    return op.forward.front().dtype;
+  };
+  for (const char* const of : {"attention scores", "attention context"}) {
+    EXPECT_EQ(dtype(56, Dtype::kFp16, of), std::nullopt);
+    EXPECT_EQ(dtype(60, Dtype::kFp16, of), Dtype::kFp32);
+    EXPECT_EQ(dtype(60, Dtype::kFp32, of), std::nullopt);
+  }
+}
+
 TEST(Layers, LocalAttentionCountsItsWindow) {
   // By the area under min(x, w): full causal s^2/2; window w: w s - w^2/2; a window as long as the sequence is full.
   EXPECT_EQ(attended_pairs(1024, 0), 1024.0 * 1024 / 2);
