@@ -16,11 +16,14 @@ Bytes stage_buffers(const RankKind& kind) {
   return kind.share.stages > 1 ? 4 * kind.message + 2 * kind.gathered : Bytes{0};
 }
 
-/// One over the data ranks, one over those that split tensors, one each way along the pipeline, and one of a whole
-/// model replica, over which norms are summed.
+/// One over the data ranks, one over those that split tensors, one each way along the pipeline, one of a whole model
+/// replica, over which norms are summed, one of all ranks, whose barriers begin the run (Megatron-LM's
+/// megatron/training/initialize.py, DeepSpeed's runtime/engine.py), and one of both ends of a pipeline that share a
+/// table (Megatron-LM's core/parallel_state.py, the embedding group).
 int communicators_of(const RankKind& kind) {
   const bool splits = kind.share.tensor > 1, piped = kind.share.stages > 1, data = kind.ranks * kind.replicas > 1;
-  return std::max(1, (data ? 1 : 0) + (splits ? 1 : 0) + (piped ? 2 : 0) + (splits || piped ? 1 : 0));
+  return std::max(1, (data ? 1 : 0) + (splits ? 1 : 0) + (piped ? 2 : 0) + (splits || piped ? 2 : 0) +
+                         (kind.shared_table > 0 ? 1 : 0));
 }
 
 }  // namespace

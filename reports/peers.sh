@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Writes reports/published/peers.md: the measured steps for which another simulator published its own prediction, with
+# ours beside it, and a search of the same space. `peers.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
+set -eu
+shopt -s inherit_errexit
+root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+program=$(realpath -- "${1:-$root/accosim}")
+unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
+cd -- "$root"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# What Calculon prints, in seconds: `calculon llm-validation` of github.com/calculon-ai/calculon at caa4b11, its table
+# "End-to-end".
+cat >"$folder/korthikanti" <<'ROWS'
+gpt-22b-8x-a100-full	1.40
+gpt-22b-8x-a100-selective	1.14
+gpt-175b-64x-a100-full	18.03
+gpt-175b-64x-a100-selective	13.64
+ROWS
+
+# What SimuMax prints, as the error of its TFLOP/s in percent: docs/FULL_RESULTS.md of github.com/MooreThreads/SimuMax at
+# 4dcaae5.
+cat >"$folder/simumax_a100_pcie" <<'ROWS'
+llama3-70b-tp1-pp2-dp4-ep1-mbc4	-1.46
+llama3-70b-tp4-pp1-dp2-ep1-mbc4	-0.59
+llama3-70b-tp1-pp2-dp4-ep1-mbc8	-0.1
+llama3-70b-tp4-pp1-dp2-ep1-mbc8	-1.28
+llama3-70b-tp1-pp2-dp4-ep1-mbc32	2.12
+llama3-70b-tp4-pp1-dp2-ep1-mbc32	-1.71
+llama3-8b-tp1-pp2-dp4-ep1-mbc4	0.04
+llama3-8b-tp4-pp1-dp2-ep1-mbc4	1.96
+llama3-8b-tp1-pp2-dp4-ep1-mbc8	1.53
+llama3-8b-tp4-pp1-dp2-ep1-mbc8	1.35
+llama3-8b-tp1-pp2-dp4-ep1-mbc32	3.76
+llama3-8b-tp4-pp1-dp2-ep1-mbc32	2.08
+ROWS
+
+# table SOURCE NAME IN: IN is `s` where the peer's rows are seconds, `%` where they are errors of TFLOP/s.
+table() {
+  "$program" validate --case "$1/" --markdown >"$folder/page"
+  printf '| step | measured | %s | | ours | | ours, source left out |\n|---|--:|--:|--:|--:|--:|--:|\n' "$2"
+  awk -F' *[|] *' -v unit="$3" -v source="$1/" '
+    function seconds(text,   part) { split(text, part, " "); return part[1] * (part[2] == "ms" ? 1e-3 : 1) }
+    function size(percent) { return percent < 0 ? -percent : percent }
+    FNR == NR { split($0, pair, "\t"); theirs[pair[1]] = pair[2]; next }
+    index($2, source) != 1 || !(substr($2, length(source) + 1) in theirs) { next }
+    {
+      name = substr($2, length(source) + 1)
+      measured = seconds($5)
+      error = unit == "s" ? 100 * (theirs[name] / measured - 1) : 100 * (1 / (1 + theirs[name] / 100) - 1)
+      printf "| %s | %s | %.3g s | %+.1f %% | %s | %s | %s |\n", name, $5, measured * (1 + error / 100), error, $6, $8, $7
+      ++rows; their += size(error); our += size($8 + 0); left += size($7 + 0)
+    }
+    END {
+      if (!rows) exit 1
+      printf "| mean error of %d | | | %.1f %% | | %.1f %% | %.1f %% |\n", rows, their / rows, our / rows, left / rows
+    }' "$folder/$1" "$folder/page"
+}
+
+{
+  cat <<'TEXT'
+# Beside other simulators
+
+Written by `reports/peers.sh`; not to be edited by hand. Measured steps for which Calculon or SimuMax published what it predicts. Both
+are analytical and of one kind of GPU.
+
+## Calculon: Korthikanti et al. 2022, table 5
+
+Calculon's efficiencies of A100 were typed in by its authors; ours are fitted to kernels, collectives and the steps of other sources, and no
+constant has seen these steps.
+
+TEXT
+  table korthikanti Calculon s
+  cat <<'TEXT'
+
+## SimuMax: Megatron-LM on 8 A100 PCIe
+
+SimuMax takes the efficiency of each product and collective from measurements of its very shape on that machine, which is what the
+machine's owner should do. Ours are A100 PCIe at large: fitted to all sources, with no constant for its sockets and bridges, which the steps
+of few micro-batches show (the replicas' gradients are most of those).
+
+TEXT
+  table simumax_a100_pcie SimuMax %
+  cat <<'TEXT'
+
+vTrain's outputs, 240 steps of one node of 8 A100, are compared in [validation.md](validation.md) under "Other simulators".
+TEXT
+} >"$folder/peers.md"
+cp "$folder/peers.md" reports/published/peers.md
