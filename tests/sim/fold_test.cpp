@@ -322,7 +322,7 @@ bool is_by_chance(const EventGraph& graph) {
 
 TEST(Fold, EveryRankOfAScheduleDoesTheSameFoldedOrNot) {
   std::size_t played = 0, ranks = 0, folded_ranks = 0, on_shared_links = 0;
-  for (int seed = 0; played < cases(200); ++seed) {
+  for (int seed = 0; played < 200; ++seed) {
     Random random(seed);
     const Scenario scenario = random_nodes(random);
     const ScheduleSpec spec = random_sharded(random, scenario.cluster);

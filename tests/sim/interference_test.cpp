@@ -354,7 +354,7 @@ Scenario interfering(Random& random) {
 
 TEST(Interference, NeverMakesAScheduleFasterAndLeavesSerialOnesAlone) {
   int slower = 0;
-  for (int seed = 0; seed < cases(40); ++seed) {
+  for (int seed = 0; seed < 40; ++seed) {
     Random random(seed);
     Scenario scenario = interfering(random);
     for (const ScheduleSpec& spec : scenario.schedules) {

@@ -21,7 +21,6 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
-#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -106,7 +105,7 @@ TEST(ParamGather, AlignedTheyAreAllSentForWhenTheForwardPassBegins) {
 
 TEST(ParamGather, TakesItsClosedFormOnBothNetworks) {
   int hidden = 0;
-  for (int seed = 0; seed < cases(60); ++seed) {
+  for (int seed = 0; seed < 60; ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.training.gradient_accumulation_steps = random.integer(1, 4);

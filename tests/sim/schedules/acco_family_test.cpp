@@ -156,7 +156,7 @@ TEST(AccoFamily, GainsNoMoreThanItsLawsAllow) {
   // local and its round does not grow while the other does, it is 1 + T / (m t + R) <= 2. DPU on the host is at most
   // thrice as fast while the host is not faster than the GPU.
   double most_pipe = 0, most_buckets = 0, most_local = 0, most_stage_2 = 0;
-  for (int seed = 0; seed < cases(80); ++seed) {
+  for (int seed = 0; seed < 80; ++seed) {
     Random random(2000 + seed);
     Scenario scenario = random_homogeneous(random);
     const int m = scenario.training.gradient_accumulation_steps / 2;

@@ -264,7 +264,7 @@ ScheduleSpec random_zero1(Random& random) {
 
 TEST(Zero1, TakesItsClosedFormWithEveryOption) {
   int between_nodes = 0;
-  for (int seed = 0; seed < cases(120); ++seed) {
+  for (int seed = 0; seed < 120; ++seed) {
     Random random(seed);
     const Scenario scenario = random_sharded_scenario(random);
     const NodeGroup& nodes = scenario.cluster.nodes[0];
