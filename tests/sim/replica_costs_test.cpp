@@ -135,7 +135,7 @@ TEST(ReplicaCosts, ShareTheCoreThatTheirNodesHaveAlone) {
 
 TEST(ReplicaCosts, TheClosedFormIsThatOfTheSlowestReplica) {
   int later = 0;
-  for (int seed = 0; seed < cases(20); ++seed) {
+  for (int seed = 0; seed < 20; ++seed) {
     Random random(seed);
     Scenario scenario = random_sites(random, false);
     scenario.training.interference = false;
@@ -269,7 +269,7 @@ TEST(MeetingsBySite, TakeWhatArithmeticSays) {
 
 TEST(MeetingsBySite, AreTheClosedFormOnTheNetworkAndOfAnyShape) {
   int quicker = 0;
-  for (int seed = 0; seed < cases(30); ++seed) {
+  for (int seed = 0; seed < 30; ++seed) {
     Random random(seed);
     Scenario scenario = random_sites(random, true);
     scenario.training.interference = false;

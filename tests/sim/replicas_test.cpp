@@ -23,7 +23,6 @@
 #include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
-#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -71,7 +70,7 @@ TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
   // Where rings of single ranks share adapters or the link between sites, or edges a core, only SimGrid knows of it.
   std::set<std::string> alike;
   int bound = 0;
-  for (int seed = 0; seed < cases(60); ++seed) {
+  for (int seed = 0; seed < 60; ++seed) {
     Random random(seed);
     const Scenario scenario = random_islands(random);
     for (const char* name : {"diloco", "local_sgd"})

@@ -63,7 +63,7 @@ TEST(Sharded, Zero2TakesItsClosedFormOnBothNetworks) {
 
 TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
   int hybrid_on_simgrid = 0;
-  for (int seed = 0; seed < cases(120); ++seed) {
+  for (int seed = 0; seed < 120; ++seed) {
     Random random(seed);
     const Scenario scenario = random_sharded_scenario(random);
     const NodeGroup& nodes = scenario.cluster.nodes[0];
@@ -78,7 +78,7 @@ TEST(Sharded, Zero3TakesItsClosedFormWithEveryOption) {
 TEST(Sharded, ReductionsOfTheirOwnCommunicatorDoNotQueueWithGathers) {
   // Without contention (the reference network) the closed form with two queues holds, and is never later than with one.
   int faster = 0;
-  for (int seed = 0; seed < cases(60); ++seed) {
+  for (int seed = 0; seed < 60; ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     ScheduleSpec spec = random_zero3(random);

@@ -188,7 +188,7 @@ TEST(LocalSchedules, SlowNetworksBoundARoundByWhatItSends) {
 
 TEST(LocalSchedules, InReplicasOfSeveralGpusTheyTakeTheirClosedForms) {
   std::set<std::string> seen;
-  for (int seed = 0; seed < cases(24); ++seed) {
+  for (int seed = 0; seed < 24; ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes[0].count = random.integer(2, 4);
