@@ -117,6 +117,8 @@ void write_outcome(const Validation& validation, const Arguments& arguments) {
 
 /// Bad input when a bound that was to be checked does not hold.
 ExitCode validate_published(const Arguments& arguments) {
+  if (arguments.flag("--check") && (arguments.given("--group") || arguments.given("--case")))
+    throw ScenarioError({"--check is of all cases; leave out --group and --case"});
   const std::string directory =
       arguments.given("directory") ? arguments.text("directory") : data_dir() + "/scenarios/validation";
   const Published published = published_of(directory, arguments);
@@ -135,8 +137,6 @@ ExitCode validate_published(const Arguments& arguments) {
   if (validation.rows.empty())
     throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
   if (arguments.flag("--check")) {
-    if (!options.group.empty() || !options.id.empty())
-      throw ScenarioError({"--check is of all cases; leave out --group and --case"});
     validation.bounds = load_bounds(directory + "/bounds.json");
     validation.broken = broken_bounds(validation, {kTrainingGroup, kSplitGroup});
   }

@@ -112,7 +112,14 @@ TEST(Validate, LiveTakesNoMeasurementsOfOthers) {
   }
 }
 
+TEST(Validate, ACheckOfSomeCasesIsRefusedAtOnce) {
+  const ProgramRun run = accosim({"validate", "--check", "--group", "layers"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.err, "--check is of all cases; leave out --group and --case\n");
+}
+
 TEST(Validate, StepsMeasuredByUsHaveABound) {
+  if (kSanitized) GTEST_SKIP() << "predicts all cases twice, which takes minutes under a sanitizer";
   // A step of 4/3 of its kernels' times is predicted 25 % too short, and 5 % is asked; one of just their times is not.
   for (const double factor : {1.0, 4.0 / 3}) {
     const Scratch scratch;
@@ -373,6 +380,7 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
 }
 
 TEST(Validate, GeneralisationPageIsOfTheseCases) {
+  if (kSanitized) GTEST_SKIP() << "predicts all cases, which takes minutes under a sanitizer";
   // It is held to the other page only by its number of cases of each group, but for those of the allocator's memory,
   // whose one source cannot be left out, and for what we measured, which no fit has seen.
   const std::string page = text_of(kRoot / "reports/published/generalisation.md");
