@@ -24,9 +24,9 @@ void add_pipesgd_updates(ProgramBuilder& program, const RuleInput& input) {
   while (reduced.size() < delay) reduced.push_back(reduce({}));
   for (int update = 0; update < input.updates; ++update) {
     write(program, input.body, {input.accumulation_steps});
-    write_finish(program, input.body, {kComputeLane, -1});
+    const OpRef computed = program.last(kComputeLane);
     program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input),
-                    {reduced[reduced.size() - delay]});
+                    {reduced[reduced.size() - delay], write_finish(program, input.body, computed)});
     const OpRef given = program.compute(kComputeLane, "copy and clear gradients", OpClass::kCopy, out);
     reduced.push_back(reduce({given}));
     end_update(program, input);

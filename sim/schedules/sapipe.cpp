@@ -56,7 +56,7 @@ void add_sapipe_updates(ProgramBuilder& program, const RuleInput& input) {
                    optimizer_time(input.costs, elements, input.kind.device), {reduced});
     };
     write(program, input.body, {input.accumulation_steps}, hooks);
-    const OpRef ready = write_finish(program, input.body, {kComputeLane, -1});
+    const OpRef ready = write_finish(program, input.body, program.last(kComputeLane));
     program.compute(kComputeLane, "prediction", OpClass::kOptimizer, prediction_time(input), {ready});
     end_update(program, input);
   }

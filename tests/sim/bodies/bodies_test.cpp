@@ -2,15 +2,22 @@
 // tensor? Bodies by hand, in plays whose times can be said by hand; in ms.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/price/pace.hpp"
 #include "models/price/price.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/body.hpp"
 #include "sim/bodies/write.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"
 #include "sim/schedules/delayed.hpp"
@@ -18,6 +25,7 @@
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/rounds.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sample_file.hpp"
 
 namespace accosim {
 namespace {
@@ -344,6 +352,40 @@ TEST(Bodies, BucketsCloseWhereTheirLastTensorIsReady) {
   const EventGraph graph = graph_under(add_ddp_update, false, of, {split_body(true), split_body(true)}, 1, 1);
   const double step = 1e3 * full_optimizer_time(of.input(1, 1)).value;
   EXPECT_NEAR(updates_of(graph, 0).ends.at(0), 14.5 + step, 1e-9);
+}
+
+TEST(Bodies, WhatAnUpdateFinishesWaitsForTheOneBefore) {
+  // The all-reduces of the shared table and of what ranks that split tensors hold alike: the k-th of a rank begins when
+  // its (k - 1)-th update, or ACCO's round, has ended, and not as soon as its lane is free.
+  int met = 0;
+  for (const char* const parallel :
+       {R"({"tensor_parallel_size": 2, "sequence_parallel": true})", R"({"pipeline_parallel_size": 2})"})
+    for (const ScheduleTraits& traits : schedules()) {
+      const std::string entry = std::string(R"([{"name": ")") + traits.name + "\"}]";
+      std::optional<LoadedScenario> loaded;
+      try {
+        loaded = load_sample({"/model/tie_word_embeddings=true", std::string("/training/parallel=") + parallel,
+                              "/schedules=" + entry, std::string("/baseline=") + traits.name});
+      } catch (const ScenarioError&) {
+        continue;  // not every schedule runs on stages
+      }
+      const Scenario& scenario = loaded->scenario;
+      const ScheduleSpec& spec = scenario.schedules[0];
+      SteadyPlay play = play_steady(scenario, spec, 4, NetworkKind::kReference);
+      play_updates(play, spec, 6, NetworkKind::kReference, Keep::kAll);
+      std::map<int, std::vector<double>> ended, finished;
+      for (const Span& span : play.spans) {
+        const Label& label = play.folded.graph.labels[span.label];
+        if (label.mark != Mark::kNone) ended[span.rank].push_back(span.end.value);
+        const bool finishes =
+            label.name.find("all-reduce of the table") == 0 || label.name.find("all-reduce of norms") == 0;
+        if (finishes) finished[span.rank].push_back(span.begin.value);
+      }
+      for (const auto& [rank, begun] : finished)
+        for (std::size_t k = 1; k < std::min(begun.size(), ended[rank].size()); ++k, ++met)
+          EXPECT_GE(begun[k], ended[rank][k - 1]) << traits.name << " " << parallel << " " << k;
+    }
+  EXPECT_GE(met, 100);
 }
 
 }  // namespace
