@@ -76,7 +76,8 @@ TEST(Layers, HeadsThatDoNotBeginAtSixteenBytesAreMultipliedOnCudaCores) {
     Workload w{2, 256};
     w.attention = Attention::kNaive;
     w.compute = w.parameter_dtype = stored;
-    const Operator& op = find(layers_of(m, w)[1], of);
+    const Layer block = layers_of(m, w)[1];
+    const Operator& op = find(block, of);
     EXPECT_EQ(op.forward.front().dtype, op.backward.front().dtype);
     EXPECT_EQ(op.forward.front().dtype, op.backward[1].dtype);
     return op.forward.front().dtype;
