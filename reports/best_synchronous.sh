@@ -2,14 +2,7 @@
 # Writes reports/published/best_synchronous.md with its pictures: ACCO over the best synchronous schedule on the clusters
 # of the paper's runs, on networks of several rates, and where that gain ends. `best_synchronous.sh [PROGRAM]`; PROGRAM is
 # ./accosim unless named.
-set -eu
-shopt -s inherit_errexit
-root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-program=$(realpath -- "${1:-$root/accosim}")
-unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
-cd -- "$root"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 rate=/cluster/nodes/0/nics/bandwidth
 rates='10,16,20,25,32,40,50,64,80,100,125,160,200,250,320,400 Gbit/s'
 
@@ -57,6 +50,7 @@ Written by `reports/best_synchronous.sh`, which sweeps the scenarios of the ACCO
 synchronous schedule is the fastest of twelve tuned forms of DDP, ZeRO-1 to 3 and hybrid sharding and of the scenario's own schedules
 (`sim/what_if/README.md`). Speedups are at equal samples an update: the best synchronous schedule accumulates as
 many as ACCO comes to. Where ACCO's batch has grown more than 1.2 times, ACCO may not be called the winner, whatever its speedup.
+The four adapters of a node share a host that copies 21.2 GB/s, sent and received together: above some 21 Gbit/s each their rate changes little.
 `-`: the best synchronous schedule cannot be played at so few samples.
 TEXT
   for scenario in finetune_2x4_a100 pretrain_4x8_a100; do

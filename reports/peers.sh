@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # Writes reports/published/peers.md: the measured steps for which another simulator published its own prediction, with
 # ours beside it, and a search of the same space. `peers.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
-set -eu
-shopt -s inherit_errexit
-root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-program=$(realpath -- "${1:-$root/accosim}")
-unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
-cd -- "$root"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # What Calculon prints, in seconds: `calculon llm-validation` of github.com/calculon-ai/calculon at caa4b11, its table
 # "End-to-end".

@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # Writes reports/published/schedules.md with its picture: every schedule on one cluster and over a slow link, and what
 # papers published of some of them beside what is predicted. `schedules.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
-set -eu
-shopt -s inherit_errexit
-root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-program=$(realpath -- "${1:-$root/accosim}")
-unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
-cd -- "$root"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # page SCENARIO [OPTIONS]: its table, and what its columns mean.
 page() {

@@ -1,14 +1,8 @@
 #!/usr/bin/env bash
 # Writes scenarios/three_d/README.md with its pictures: what ACCO gains where models are split over tensor ranks and
 # stages, for three sizes on three networks. `three_d.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
-set -eu
-shopt -s inherit_errexit
-root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-program=$(realpath -- "${1:-$root/accosim}")
-unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 cd -- "$root/scenarios/three_d"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 rate=/cluster/nodes/0/nics/bandwidth
 steps=/training/gradient_accumulation_steps
 

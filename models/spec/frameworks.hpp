@@ -85,9 +85,9 @@ bool wants_equal_stages(Framework framework);
 
 /// The host's time a kernel, of a device's `launch_interval`, which is measured on bare PyTorch operators. 6.25 where
 /// Megatron-LM's modules run, the fused code of Megatron-LM and of Megatron-DeepSpeed: Python, Transformer Engine's
-/// autograd functions, checks and events stand between two kernels. vTrain's runs on one node of A100 are met at 50 us,
-/// which is 6.25 times the 8 us of an operator there; Sailor's on GH200 take some 50 us a kernel too, whether two or
-/// four GPUs split a block.
+/// autograd functions, checks and events stand between two kernels. Chosen on two sources: Sailor's profiles of blocks
+/// on GH200 take some 50 us a kernel, whether two or four GPUs split a block, and what vTrain, a simulator, made of its
+/// profiles of A100 is met at 50 us, which is 6.25 times the 8 us of an operator there.
 double launch_slowdown(Framework framework, Implementation implementation);
 
 /// AdamW of torch.optim is foreach; DeepSpeed and Megatron-LM take fused ones.
