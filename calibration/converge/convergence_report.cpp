@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "calibration/base/machine.hpp"
 #include "calibration/base/names.hpp"
 #include "calibration/converge/convergence.hpp"
 #include "models/base/json.hpp"
@@ -63,13 +64,16 @@ JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
 /// Time to DDP's late loss over DDP's own.
 std::string wall_clock_text(const ConvergenceReport& report) {
   if (report.network.empty()) return "";
+  const Machine machine = this_machine();
   std::string text = fmt::format(
-      "## On the clock\n\nThe same algorithms with {} ranks as processes over {}, so many micro-batches an update and "
-      "no more: the median update, and the time to the loss that DDP has after {:g} % of its updates, over DDP's own. "
+      "## On the clock\n\nMeasured on {} ({} cores), {}. The same algorithms with {} ranks as processes over {}, so "
+      "many micro-batches an update and no more: the median update, and the time to the loss that DDP has after {:g} % "
+      "of its updates, over DDP's own. "
       "On another network the times are others (that is what accosim predicts), the samples are not. Intervals are of "
       "the samples alone.\n\n"
       "| algorithm | an update | samples, late | time, late |\n|---|--:|--:|--:|\n",
-      report.options.ranks, in_markdown(report.network), 100 * kLate);
+      in_markdown(machine.cpu), machine.cores, date_now(), report.options.ranks, in_markdown(report.network),
+      100 * kLate);
   const double base = report.algorithms.front().update_time.value;
   for (const AlgorithmConvergence& algorithm : report.algorithms) {
     if (algorithm.name == "dpu-warmup") continue;  // two speeds, one after the other

@@ -1,6 +1,7 @@
 // How what a prediction takes grows: processor time and memory of `accosim run` against ranks, ranks that differ,
 // layers, buckets, micro-batches, local updates and flows. Prints reports/published/scaling.md; judges nothing.
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,6 +11,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -164,6 +167,15 @@ void write(const Law& law, const std::string& program, const std::string& scenar
   }
 }
 
+/// "Intel(R) Xeon(R) Processor (4 cores), 2026-11-23".
+std::string machine_and_day() {
+  std::string cpu = "an unknown processor";
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0) cpu = line.substr(line.find(':') + 2);
+  return fmt::format("{} ({} cores), {:%Y-%m-%d}", cpu, sysconf(_SC_NPROCESSORS_ONLN), fmt::gmtime(std::time(nullptr)));
+}
+
 }  // namespace
 }  // namespace accosim
 
@@ -175,12 +187,10 @@ int main(int argc, char** argv) {
   }
   const std::string scenario = "slow_network_4x8_a100";
   fmt::print(
-      "# What a prediction takes\n\nWritten by `bench_scaling ./accosim > reports/published/scaling.md` on one "
-      "machine: times are its own, the powers hold elsewhere too. Each row is the best of three runs of `accosim run` "
-      "on "
-      "`{}` (GPT-2 XL), changed in what is counted: the whole process, its children included. A power of 0 is no "
-      "growth, 1 is linear; small sizes are mostly start-up. `accosim run -v` shows where the time of one run "
-      "goes.\n",
-      scenario);
+      "# What a prediction takes\n\nWritten by `bench_scaling ./accosim > reports/published/scaling.md` on {}: times "
+      "are its own, the powers hold elsewhere too. Each row is the best of three runs of `accosim run` on `{}` (GPT-2 "
+      "XL), changed in what is counted: the whole process, its children included. A power of 0 is no growth, 1 is "
+      "linear; small sizes are mostly start-up. `accosim run -v` shows where the time of one run goes.\n",
+      machine_and_day(), scenario);
   for (const Law& law : laws()) write(law, argv[1], scenario);
 }
