@@ -24,7 +24,7 @@ struct Answer {
   std::string model;
   std::string gpus;  ///< "8 GPUs, 2 nodes x 4 A100-SXM4-80GB"
   std::string baseline;
-  Asked asked;
+  AdviceQuery asked;
   std::size_t budget = 0;
   CandidateSpace space;
   std::vector<std::string> left_out;  ///< alternatives that cannot be, with the reason

@@ -28,7 +28,7 @@
 namespace accosim {
 namespace {
 
-Scenario loaded(const Asked& asked, const std::vector<std::string>& settings) {
+Scenario loaded(const AdviceQuery& asked, const std::vector<std::string>& settings) {
   std::vector<std::string> all = asked.set;
   all.insert(all.end(), settings.begin(), settings.end());
   return load_scenario(asked.scenario, all).scenario;
@@ -104,7 +104,7 @@ std::optional<Least> least_of(const Scenario& scenario, const ScheduleSpec& spec
 }
 
 /// What a play comes to.
-void add_play(Evaluation& result, const RunResult& run, const Asked& asked) {
+void add_play(Evaluation& result, const RunResult& run, const AdviceQuery& asked) {
   result.has_time = true;
   result.samples = run.samples_per_update;
   Contender contender = contender_of(run, {});
@@ -125,8 +125,8 @@ void add_play(Evaluation& result, const RunResult& run, const Asked& asked) {
 
 }  // namespace
 
-Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
-                    const Worth& worth) {
+Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& settings, const std::string& label,
+                    const PlayLimit& limit) {
   const Scenario written = loaded(asked, settings);
   const Evaluations evaluations(asked.network);
   const ScheduleSpec& as_asked = labelled(written, label);
@@ -161,12 +161,12 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
     result.state = PointState::kDoesNotFit;
     return result;
   }
-  if (worth.postponed || worth.best) {
+  if (limit.postponed || limit.best) {
     if (const std::optional<Least> least_time = least_of(scenario, spec, costs, asked.samples * (1 + tolerance))) {
       result.update_time = least_time->per_sample * result.samples;
       result.hopeful = least_time->hopeful;
-      if (worth.postponed || result.spent_per_sample() > result.hopeful * *worth.best) {
-        result.state = worth.postponed ? PointState::kPostponed : PointState::kCannotWin;
+      if (limit.postponed || result.spent_per_sample() > result.hopeful * *limit.best) {
+        result.state = limit.postponed ? PointState::kPostponed : PointState::kCannotWin;
         return result;
       }
     }
@@ -177,7 +177,8 @@ Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings
   return result;
 }
 
-UpdateBreakdown breakdown_at(const Asked& asked, const std::vector<std::string>& settings, const std::string& label) {
+UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
+                             const std::string& label) {
   const Scenario scenario = loaded(asked, settings);
   const ScheduleSpec& spec = labelled(scenario, label);
   const int index = static_cast<int>(&spec - scenario.schedules.data());

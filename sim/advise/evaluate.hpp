@@ -63,7 +63,7 @@ struct Evaluation {
 };
 
 /// What a candidate is held to.
-struct Asked {
+struct AdviceQuery {
   std::string scenario;          ///< its name or path
   std::vector<std::string> set;  ///< set before the candidate's own settings
   double samples = 0;            ///< of an update
@@ -80,18 +80,19 @@ inline constexpr double kManyPasses = 10'000;
 /// Which points are worth the time that they take to play. One of many collectives is played only where a rank by
 /// itself, without interference and others to wait for, spends at most kHopeful times the best; one that splits its
 /// model only where its least_update_time() is no more than the best.
-struct Worth {
+struct PlayLimit {
   bool postponed = false;      ///< such a one waits
   std::optional<double> best;  ///< spent a sample, of those without a caveat; absent: all are played
 };
 inline constexpr double kManyCollectives = 1500;  ///< of an update
 
 /// The schedule `label` of the scenario with these settings. A scenario that is refused throws ScenarioError.
-Evaluation evaluate(const Asked& asked, const std::vector<std::string>& settings, const std::string& label,
-                    const Worth& worth = {});
+Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& settings, const std::string& label,
+                    const PlayLimit& limit = {});
 
 /// What its update is spent on.
-UpdateBreakdown breakdown_at(const Asked& asked, const std::vector<std::string>& settings, const std::string& label);
+UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
+                             const std::string& label);
 
 /// What decides how fast the data of other GPUs comes: the link between sites, the adapters of a node, or the links in
 /// the only one; with the settings that make it `factor` times as fast.

@@ -32,7 +32,7 @@ bool better(const TriedPoint& a, const TriedPoint& b);
 bool faster(const TriedPoint& a, const TriedPoint& b);
 
 /// The points of these indices, in their order.
-using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&, const Worth&)>;
+using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&, const PlayLimit&)>;
 
 struct Searched {
   std::vector<TriedPoint> points;  ///< by index

@@ -133,32 +133,32 @@ constexpr const char* kWrong[] = {"0",  "-1",  "nan",    "-inf", "1e400", "x", "
 
 struct FileKind {
   const char* parser;
-  Form form;
+  InputForm form;
   const char* name;
 };
 
 const std::map<std::string, FileKind>& file_kinds() {
   static const std::map<std::string, FileKind> kKinds = {
-      {"scenario", {"scenario", Form::kJson, "scenario.json"}},
-      {"part", {"cluster", Form::kJson, "part.json"}},
-      {"run", {"run", Form::kJson, "run.json"}},
-      {"recorded", {"recorded", Form::kJson, "recorded.json"}},
-      {"machine", {"machine", Form::kJson, "samples.json"}},
-      {"machine_file", {"scenario", Form::kJson, "machine.json"}},
-      {"gpu", {"gpu", Form::kJson, "gpu.json"}},
-      {"convergence", {"convergence", Form::kJson, "convergence.json"}},
-      {"kernels", {"kernels", Form::kTable, "kernels.csv"}},
-      {"collectives", {"collectives", Form::kTable, "collectives.csv"}},
-      {"cluster", {"cluster", Form::kJson, "cluster.json"}},
-      {"profile_out", {"device", Form::kJson, "profile.json"}},
-      {"log", {"nccl-tests", Form::kText, "all_reduce.log"}},
-      {"log_json", {"nccl-tests-json", Form::kJson, "run-log.json"}},
-      {"text", {"text-to-learn", Form::kText, "text.txt"}},
-      {"cases", {"published", Form::kJson, "cases/cases.json"}},
-      {"samples", {"gpu", Form::kJson, "samples/gpu.json"}},
-      {"rows", {"rows", Form::kText, "rows.jsonl"}},
-      {"more_rows", {"rows", Form::kText, "more_rows.jsonl"}},
-      {"sweep", {"sweep", Form::kJson, "sweep.json"}}};
+      {"scenario", {"scenario", InputForm::kJson, "scenario.json"}},
+      {"part", {"cluster", InputForm::kJson, "part.json"}},
+      {"run", {"run", InputForm::kJson, "run.json"}},
+      {"recorded", {"recorded", InputForm::kJson, "recorded.json"}},
+      {"machine", {"machine", InputForm::kJson, "samples.json"}},
+      {"machine_file", {"scenario", InputForm::kJson, "machine.json"}},
+      {"gpu", {"gpu", InputForm::kJson, "gpu.json"}},
+      {"convergence", {"convergence", InputForm::kJson, "convergence.json"}},
+      {"kernels", {"kernels", InputForm::kTable, "kernels.csv"}},
+      {"collectives", {"collectives", InputForm::kTable, "collectives.csv"}},
+      {"cluster", {"cluster", InputForm::kJson, "cluster.json"}},
+      {"profile_out", {"device", InputForm::kJson, "profile.json"}},
+      {"log", {"nccl-tests", InputForm::kText, "all_reduce.log"}},
+      {"log_json", {"nccl-tests-json", InputForm::kJson, "run-log.json"}},
+      {"text", {"text-to-learn", InputForm::kText, "text.txt"}},
+      {"cases", {"published", InputForm::kJson, "cases/cases.json"}},
+      {"samples", {"gpu", InputForm::kJson, "samples/gpu.json"}},
+      {"rows", {"rows", InputForm::kText, "rows.jsonl"}},
+      {"more_rows", {"rows", InputForm::kText, "more_rows.jsonl"}},
+      {"sweep", {"sweep", InputForm::kJson, "sweep.json"}}};
   return kKinds;
 }
 
@@ -197,7 +197,7 @@ std::string changed_rows(const std::string& text, Random& random) {
   switch (random.integer(0, 5)) {
     case 0: lines.erase(lines.begin() + at); break;
     case 1: lines.insert(lines.begin() + at, std::string(line)); break;
-    default: line = mutated(line, Form::kJson, random);
+    default: line = mutated(line, InputForm::kJson, random);
   }
   std::string all;
   for (const std::string& each : lines) all += each + "\n";

@@ -374,16 +374,16 @@ std::string odd_value(Random& random) {
   }
 }
 
-std::string mutated_by_form(const std::string& text, Form form, Random& random) {
+std::string mutated_by_form(const std::string& text, InputForm form, Random& random) {
   switch (form) {
-    case Form::kJson: return shortened(mutated_json(text, random));
-    case Form::kTable: return shortened(mutated_lines(text, ",", random));
-    case Form::kText: break;
+    case InputForm::kJson: return shortened(mutated_json(text, random));
+    case InputForm::kTable: return shortened(mutated_lines(text, ",", random));
+    case InputForm::kText: break;
   }
   return shortened(mutated_lines(text, " \t=", random));
 }
 
-std::string mutated(const std::string& text, Form form, Random& random) {
+std::string mutated(const std::string& text, InputForm form, Random& random) {
   std::string changed = text;
   for (int changes = random.integer(1, 4); changes > 0; --changes)
     changed =

@@ -10,16 +10,16 @@
 
 namespace accosim {
 
-enum class Form : std::uint8_t { kText, kJson, kTable };
+enum class InputForm : std::uint8_t { kText, kJson, kTable };
 
 /// No mutation makes a text longer than this.
 inline constexpr std::size_t kMostMutatedBytes = 1 << 20;
 
 /// One to four changes; a function of the text and the state of `random`.
-std::string mutated(const std::string& text, Form form, Random& random);
+std::string mutated(const std::string& text, InputForm form, Random& random);
 
 /// One change of the form's own kind: never of single bytes.
-std::string mutated_by_form(const std::string& text, Form form, Random& random);
+std::string mutated_by_form(const std::string& text, InputForm form, Random& random);
 
 /// A value of a command line that is at the edge of what may be written, or past it.
 std::string odd_value(Random& random);

@@ -143,10 +143,10 @@ void read_hello(const std::string& text) {
 }  // namespace accocal
 
 const std::vector<accosim::Parser>& accosim::parsers() {
-  static const std::vector<Parser> kAll = {{"network", Form::kText, accocal::read_network},
-                                           {"device-name", Form::kText, accocal::read_device_name},
-                                           {"train-options", Form::kText, accocal::read_train_options},
-                                           {"text-to-learn", Form::kText, accocal::read_text_to_learn},
-                                           {"hello", Form::kText, accocal::read_hello}};
+  static const std::vector<Parser> kAll = {{"network", InputForm::kText, accocal::read_network},
+                                           {"device-name", InputForm::kText, accocal::read_device_name},
+                                           {"train-options", InputForm::kText, accocal::read_train_options},
+                                           {"text-to-learn", InputForm::kText, accocal::read_text_to_learn},
+                                           {"hello", InputForm::kText, accocal::read_hello}};
   return kAll;
 }

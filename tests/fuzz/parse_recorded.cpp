@@ -60,6 +60,6 @@ void read_recorded(const std::string& text) {
 
 }  // namespace
 
-std::vector<Parser> recorded_parsers() { return {{"recorded", Form::kJson, read_recorded}}; }
+std::vector<Parser> recorded_parsers() { return {{"recorded", InputForm::kJson, read_recorded}}; }
 
 }  // namespace accosim

@@ -195,14 +195,14 @@ void read_convergence_file(const std::string& text) {
 }  // namespace
 
 std::vector<Parser> sample_parsers() {
-  return {{"kernels", Form::kTable, read_kernels},
-          {"collectives", Form::kTable, read_collectives},
-          {"nccl-tests", Form::kText, read_nccl_tests},
-          {"nccl-tests-json", Form::kJson, read_nccl_tests},
-          {"machine", Form::kJson, read_machine},
-          {"gpu", Form::kJson, read_gpu},
-          {"run", Form::kJson, read_run},
-          {"convergence", Form::kJson, read_convergence_file}};
+  return {{"kernels", InputForm::kTable, read_kernels},
+          {"collectives", InputForm::kTable, read_collectives},
+          {"nccl-tests", InputForm::kText, read_nccl_tests},
+          {"nccl-tests-json", InputForm::kJson, read_nccl_tests},
+          {"machine", InputForm::kJson, read_machine},
+          {"gpu", InputForm::kJson, read_gpu},
+          {"run", InputForm::kJson, read_run},
+          {"convergence", InputForm::kJson, read_convergence_file}};
 }
 
 const std::vector<Parser>& parsers() {

@@ -177,17 +177,17 @@ void read_bounds(const std::string& text) { load_bounds(scratch_file("bounds.jso
 }  // namespace
 
 std::vector<Parser> scenario_parsers() {
-  return {{"json", Form::kJson, read_json},
-          {"pointer", Form::kText, read_pointer},
-          {"quantity", Form::kText, read_quantity},
-          {"csv", Form::kTable, read_table},
-          {"scenario", Form::kJson, read_scenario_file},
-          {"settings", Form::kText, read_settings},
-          {"model", Form::kJson, read_config},
-          {"cluster", Form::kJson, read_cluster_file},
-          {"device", Form::kJson, read_device_file},
-          {"published", Form::kJson, read_published},
-          {"bounds", Form::kJson, read_bounds}};
+  return {{"json", InputForm::kJson, read_json},
+          {"pointer", InputForm::kText, read_pointer},
+          {"quantity", InputForm::kText, read_quantity},
+          {"csv", InputForm::kTable, read_table},
+          {"scenario", InputForm::kJson, read_scenario_file},
+          {"settings", InputForm::kText, read_settings},
+          {"model", InputForm::kJson, read_config},
+          {"cluster", InputForm::kJson, read_cluster_file},
+          {"device", InputForm::kJson, read_device_file},
+          {"published", InputForm::kJson, read_published},
+          {"bounds", InputForm::kJson, read_bounds}};
 }
 
 }  // namespace accosim

@@ -12,7 +12,7 @@ namespace accosim {
 
 struct Parser {
   const char* name;
-  Form form;
+  InputForm form;
   void (*read)(const std::string& text);
 };
 

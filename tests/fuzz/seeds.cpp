@@ -48,9 +48,9 @@ const std::map<std::string, std::vector<std::string>>& shipped() {
 }
 
 /// The first lines of a long table say as much as all of them.
-std::string shortened(std::string text, Form form) {
+std::string shortened(std::string text, InputForm form) {
   constexpr std::size_t kLong = 8'000;
-  if (form == Form::kJson || text.size() <= kLong) return text;
+  if (form == InputForm::kJson || text.size() <= kLong) return text;
   const std::size_t end = text.rfind('\n', kLong);
   text.resize(end == std::string::npos ? kLong : end + 1);
   return text;
@@ -94,7 +94,7 @@ std::vector<Seed> seeds_of(const Parser& parser) {
 }
 
 std::vector<Seed> deep_seeds(const Parser& parser) {
-  if (parser.form == Form::kTable) return {};
+  if (parser.form == InputForm::kTable) return {};
   constexpr std::size_t kDeep = 160'000;
   std::string objects;
   for (std::size_t i = 0; i < kDeep; ++i) objects += "{\"a\":";

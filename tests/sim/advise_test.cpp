@@ -78,7 +78,7 @@ TEST(Candidates, SettingsAreTheKnobsAndAScheduleOfItsOwn) {
 }
 
 TEST(Search, PlaysASmallSpaceAsAWhole) {
-  const Searched all = search(small_space(), 10, [](const std::vector<std::size_t>& indices, const Worth&) {
+  const Searched all = search(small_space(), 10, [](const std::vector<std::size_t>& indices, const PlayLimit&) {
     std::vector<TriedPoint> points;
     for (const std::size_t i : indices) points.push_back({i, played(1.0 + static_cast<double>(i)), ""});
     return points;
@@ -123,7 +123,7 @@ TEST(Search, FindsTheLeastSumOfALargeSpaceWithinItsBudget) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < size_of(space); ++i) least = std::min(least, sums.at(candidate_of(space, i)));
     std::size_t asked = 0;
-    const auto play = [&](const std::vector<std::size_t>& indices, const Worth&) {
+    const auto play = [&](const std::vector<std::size_t>& indices, const PlayLimit&) {
       std::vector<TriedPoint> points;
       for (const std::size_t i : indices) points.push_back({i, played(sums.at(candidate_of(space, i))), ""});
       asked += indices.size();
@@ -145,14 +145,14 @@ TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
   // the two with the least are played first, since both are within 1.1 x 5; then 1 is the best, and no other is near
   // it.
   std::set<std::size_t> played_late;
-  const Searched all = search(small_space(), 10, [&](const std::vector<std::size_t>& indices, const Worth& worth) {
+  const Searched all = search(small_space(), 10, [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
     std::vector<TriedPoint> points;
     for (const std::size_t i : indices) {
       Evaluation each = played(i % 2 == 0 ? 5 : static_cast<double>(i));
-      if (i % 2 == 1 && worth.postponed) each.state = PointState::kPostponed;
-      if (i % 2 == 1 && !worth.postponed) {
-        EXPECT_TRUE(worth.best.has_value());
-        if (each.update_time > kHopeful * *worth.best)
+      if (i % 2 == 1 && limit.postponed) each.state = PointState::kPostponed;
+      if (i % 2 == 1 && !limit.postponed) {
+        EXPECT_TRUE(limit.best.has_value());
+        if (each.update_time > kHopeful * *limit.best)
           each.state = PointState::kCannotWin;
         else
           played_late.insert(i);

@@ -116,10 +116,10 @@ const std::string& label_at(const Answer& answer, std::size_t index) {
 
 Searched searched_of(const Answer& answer, int jobs) {
   Counted progress(std::min(size_of(answer.space), answer.budget));
-  return search(answer.space, answer.budget, [&](const std::vector<std::size_t>& indices, const Worth& worth) {
+  return search(answer.space, answer.budget, [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
     const auto work = [&](std::size_t i) {
       return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
-                      label_at(answer, indices[i]), worth);
+                      label_at(answer, indices[i]), limit);
     };
     std::vector<TriedPoint> points;
     for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, &progress))
@@ -129,7 +129,7 @@ Searched searched_of(const Answer& answer, int jobs) {
 }
 
 /// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
-std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const Asked& asked, const Texts& wanted,
+std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const AdviceQuery& asked, const Texts& wanted,
                                                int jobs) {
   std::vector<std::string> labels;
   for (const ScheduleSpec& spec : scenario.schedules)
@@ -249,7 +249,7 @@ std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Varied
 }
 
 /// Where an axis has no value that the scenario takes, every point would be refused by that.
-void check_axes(const std::vector<Varied>& over, const Asked& asked) {
+void check_axes(const std::vector<Varied>& over, const AdviceQuery& asked) {
   for (const auto& [axis, knob] : over) {
     std::optional<ScenarioError> refused;
     for (const std::string& value : axis.values) {
