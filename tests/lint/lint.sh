@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Keeps the house in order where a compiler cannot: which folder may include which, where each heavy header has its only
-# home, that no modules of a folder see each other in a circle, that folders and files stay small, that nothing asks for
-# a schedule or a family of models by its name, that files say why they exist, that typedef, (void) and assert are not
-# used, and that no text names a place outside the project.
+# home, that no modules of a folder see each other in a circle, that folders and files stay small, that no two types have
+# one name, that nothing asks for a schedule or a family of models by its name, that files say why they exist, that
+# typedef, (void) and assert are not used, and that no text names a place outside the project.
 # `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and exits 1 if there is any.
 set -u
 root=${1:?usage: lint.sh ROOT}
@@ -29,6 +29,7 @@ fi
 found=$(
   awk -f "$lint/includes.awk" "${sources[@]}"
   awk -f "$lint/circles.awk" "${sources[@]}"
+  awk -f "$lint/types.awk" "${sources[@]}"
   [ ! -f models/spec/model_families.cpp ] || awk -f "$lint/families.awk" models/spec/model_families.cpp "${sources[@]}"
 
   # What one can still look over: a folder by its names, a file by scrolling. 500 lines are an argument for dividing a

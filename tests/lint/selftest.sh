@@ -109,6 +109,33 @@ for i in $(seq 1 44); do printf '// Why.\n' >"$tree/models/price/more$i.hpp"; do
 bash "$lint" "$tree" >/dev/null || fail 'a folder of 45 files was refused'
 printf '// Why.\n' >"$tree/models/price/more45.hpp"
 bash "$lint" "$tree" | grep -q '^models/price:1: holds 46 ' || fail 'a folder of 46 files passed'
+# One name, one type, in whatever form it is written; what only looks like a second one passes.
+# twice TEXT [FINDING]: TEXT in sim/player/player.hpp, which has `Worth` in line 3 of models/price/price.hpp beside it.
+twice() {
+  make_tree
+  printf 'namespace accosim {\nstruct Worth {\n};\n}  // namespace accosim\n' >>"$tree/models/price/price.hpp"
+  printf '%b\n' "$1" >>"$tree/sim/player/player.hpp"
+  local said
+  said=$(bash "$lint" "$tree")
+  case $said in "${2:-lint: }"*) ;; *) fail "$1 should be ${2:-in order}, not: $said" ;; esac
+}
+for second in 'struct Worth {' 'class Worth final : public Price {' 'enum class Worth : int {' 'using Worth = double;' \
+  'template <class T, class = A<B<T>>> struct Worth {' 'struct alignas(16) Worth {' 'struct Worth\n    : Price {' \
+  'struct Worth { int x; };  // short;'; do
+  twice "namespace accosim {\n$second\n}  // namespace accosim" \
+    'sim/player/player.hpp:3: accosim::Worth is also defined in models/price/price.hpp; '
+done
+twice 'namespace accosim {\nnamespace {\nint f() {\n}\n}  // namespace\nstruct Worth {\n};\n}  // namespace accosim' 'sim/player/player.hpp:7: '
+twice 'namespace accosim {\nstruct Other;\n}\nnamespace accosim {\nstruct Worth {' 'sim/player/player.hpp:6: '
+for other in 'struct Worth;' 'enum class Worth : int;' 'struct Worth::Part {' 'struct Price {\n  struct Worth {\n  };\n};' \
+  'using other::Worth;' 'template <>\nstruct Worth<int> {' 'namespace {\nstruct Worth {\n};\n}  // namespace' \
+  'struct Worth worth_of(int x) {' 'struct Worth\n    worth;'; do
+  twice "namespace accosim {\n$other\n}  // namespace accosim"
+done
+twice 'namespace accosim {\nint f();\nint g();\n}' 'sim/player/player.hpp:2: a namespace without an end '
+twice 'namespace accocal {\nstruct Worth {\n};\n}  // namespace accocal'
+twice 'namespace accosim::test {\nstruct Worth {\n};\n}  // namespace accosim::test'
+
 make_tree
 for i in $(seq 2 700); do printf '// Line %s.\n' "$i" >>"$tree/models/base/units.hpp"; done
 bash "$lint" "$tree" >/dev/null || fail 'a file of 700 lines was refused'
