@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Writes reports/published/best_synchronous.md with its pictures: ACCO over the best synchronous schedule on the clusters
-# of the paper's runs, on networks of several rates, and where that gain ends. `best_synchronous.sh [PROGRAM]`; PROGRAM is
-# ./accosim unless named.
+# of the paper's runs, on networks of several rates, and where that gain ends. `pages.sh best_synchronous` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 rate=/cluster/nodes/0/nics/bandwidth
 rates='10,16,20,25,32,40,50,64,80,100,125,160,200,250,320,400 Gbit/s'
@@ -9,7 +8,7 @@ rates='10,16,20,25,32,40,50,64,80,100,125,160,200,250,320,400 Gbit/s'
 # sweep_of SCENARIO: its rows, table and summary, in files named after it, and its picture.
 sweep_of() {
   "$program" sweep "$1" --over "$rate=$rates" -o "$folder/$1.jsonl" --csv "$folder/$1.csv" >"$folder/$1.txt"
-  "$program" plot --kind curve "$folder/$1.jsonl" --by best-synchronous -o "reports/published/best_synchronous_$1.svg"
+  "$program" plot --kind curve "$folder/$1.jsonl" --by best-synchronous -o "$out/reports/published/best_synchronous_$1.svg"
 }
 
 # table SCENARIO: a row a rate.
@@ -46,7 +45,7 @@ for scenario in finetune_2x4_a100 pretrain_4x8_a100; do sweep_of "$scenario"; do
   cat <<'TEXT'
 # What is left of ACCO's gain over the best synchronous schedule
 
-Written by `reports/best_synchronous.sh`, which sweeps the scenarios of the ACCO paper's runs over the rate of a network adapter. The best
+Written by `reports/pages.sh best_synchronous`, which sweeps the scenarios of the ACCO paper's runs over the rate of a network adapter. The best
 synchronous schedule is the fastest of twelve tuned forms of DDP, ZeRO-1 to 3 and hybrid sharding and of the scenario's own schedules
 (`sim/what_if/README.md`). Speedups are at equal samples an update: the best synchronous schedule accumulates as
 many as ACCO comes to. Where ACCO's batch has grown more than 1.2 times, ACCO may not be called the winner, whatever its speedup.
@@ -60,5 +59,4 @@ TEXT
     table "$scenario"
     printf '\n![Speedup over the best synchronous schedule at equal samples an update, against the rate of the adapter](best_synchronous_%s.svg)\n' "$scenario"
   done
-} >"$folder/page.md"
-cat -- "$folder/page.md" >reports/published/best_synchronous.md
+} >"$out/reports/published/best_synchronous.md"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes reports/published/peers.md: the measured steps for which another simulator published its own prediction, with
-# ours beside it, and a search of the same space. `peers.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
+# ours beside it, and a search of the same space. `pages.sh peers` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # What Calculon prints, in seconds: `calculon llm-validation` of github.com/calculon-ai/calculon at caa4b11, its table
@@ -64,7 +64,7 @@ turing() {
   cat <<'TEXT'
 # Beside other simulators
 
-Written by `reports/peers.sh`; not to be edited by hand. Measured steps for which Calculon or SimuMax published what it predicts. Both
+Written by `reports/pages.sh peers`; not to be edited by hand. Measured steps for which Calculon or SimuMax published what it predicts. Both
 are analytical and of one kind of GPU.
 
 ## Calculon: Korthikanti et al. 2022, table 5
@@ -106,7 +106,6 @@ TEXT
   cat <<'TEXT'
 ```
 
-vTrain's outputs, 240 steps of one node of 8 A100, are compared in [validation.md](validation.md) under "Other simulators".
+vTrain's outputs of one node of 8 A100 are compared in [validation.md](validation.md) under "Other simulators".
 TEXT
-} >"$folder/peers.md"
-cp "$folder/peers.md" reports/published/peers.md
+} >"$out/reports/published/peers.md"

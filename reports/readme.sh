@@ -1,20 +1,8 @@
 #!/usr/bin/env bash
 # Writes the figures that README.md shows, so that none is older than the program: what stands between
 # `<!-- written by reports/readme.sh: NAME -->` and `<!-- end -->` comes from the program's output or from a page of
-# reports/published. `readme.sh [PROGRAM]` writes the file anew (PROGRAM is ./accosim unless named); `readme.sh --check
-# [PROGRAM]` changes nothing, and where the file is out of date shows the difference and exits 1.
-set -eu
-shopt -s inherit_errexit
-root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-check=no
-if [ "${1:-}" = --check ]; then
-  check=yes
-  shift
-fi
-program=$(realpath -- "${1:-$root/accosim}")
-readme=$root/README.md
-unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
-cd -- "$root"
+# reports/published; and the picture that it shows. `pages.sh readme` calls it.
+. "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # An excerpt of `compare`: the answer and the table.
 region_compare() {
@@ -34,8 +22,20 @@ region_errors() {
     END { exit rows == 0 }' reports/published/validation.md
 }
 
-written=$(mktemp)
-trap 'rm -f "$written"' EXIT
+# Whether the intervals hold what they promise, of the steps, each source left out of the fits.
+region_intervals() {
+  awk -F ' *[|] *' '
+    /^\| group \| inside, source left out \|/ { table = 1 }
+    table && $2 == "training step" { whole = $3 + 0 }
+    table && $2 == "training step of a split model" { split_model = $3 + 0 }
+    table && !/^\|/ { exit }
+    END {
+      if (!whole || !split_model) exit 1
+      printf "Intervals aim at 80 %%. Of published steps %.0f %% fell inside where a GPU holds the model and %.0f %% where it is split,\n", whole, split_model
+      print "with their source left out of the fits."
+    }' reports/published/validation.md
+}
+
 inside=''
 while IFS= read -r line || [ -n "$line" ]; do
   case $line in
@@ -57,17 +57,9 @@ while IFS= read -r line || [ -n "$line" ]; do
       ;;
     *) [ -n "$inside" ] || printf '%s\n' "$line" ;;
   esac
-done <"$readme" >"$written"
+done <README.md >"$out/README.md"
 if [ -n "$inside" ]; then
   echo "README.md: the region $inside has no end; write <!-- end --> after it" >&2
   exit 1
 fi
-
-if [ "$check" = no ]; then
-  # A test holds the committed picture against what this command makes.
-  "$program" plot --kind timeline scenarios/paper/finetune_2x4_a100.json -o reports/published/timeline.svg
-  cat -- "$written" >"$readme"
-elif ! diff -u --label README.md --label 'README.md, as reports/readme.sh writes it' "$readme" "$written"; then
-  echo "README.md is out of date; run reports/readme.sh" >&2
-  exit 1
-fi
+"$program" plot --kind timeline scenarios/paper/finetune_2x4_a100.json -o "$out/reports/published/timeline.svg"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes reports/published/schedules.md with its picture: every schedule on one cluster and over a slow link, and what
-# papers published of some of them beside what is predicted. `schedules.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
+# papers published of some of them beside what is predicted. `pages.sh schedules` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # page SCENARIO [OPTIONS]: its table, and what its columns mean.
@@ -81,12 +81,12 @@ meeting, an identity. The samples of an update (16 sequences of 8192 tokens a GP
 TEXT
 }
 
-"$program" plot --kind breakdown scenarios/schedules/all.json -o reports/published/schedules.svg --force >/dev/null 2>&1
+"$program" plot --kind breakdown scenarios/schedules/all.json -o "$out/reports/published/schedules.svg" >/dev/null 2>&1
 {
   cat <<'TEXT'
 # Every schedule
 
-Written by `reports/schedules.sh`; not to be edited by hand. Losses are those of `convergence.md`, whose models are small.
+Written by `reports/pages.sh schedules`; not to be edited by hand. Losses are those of `convergence.md`, whose models are small.
 
 ![Where the time of an update goes, by schedule](schedules.svg)
 
@@ -108,4 +108,4 @@ The table of its paper's simulator (75 bandwidths for a utilisation) is compared
 `StreamingDiloco.NeedsTheBandwidthsOfItsPapersSimulatorWithinAStepOfItsGrid`: all within one step of its grid, which is 20.7 %. A
 simulator is no measurement, so it is not scored.
 TEXT
-} >reports/published/schedules.md
+} >"$out/reports/published/schedules.md"

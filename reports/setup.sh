@@ -1,10 +1,10 @@
-# What the scripts that write pages share. Sourced by bash, with the script's arguments: $root is the clone, which is then
-# the working folder, $program the first argument or ./accosim, and $folder a place for files that goes with the script.
-set -eu
+# What the scripts that pages.sh calls share. Sourced by bash, with the script's arguments PROGRAM and FOLDER: the clone is
+# then the working folder, $program is PROGRAM, $out is FOLDER, which takes the page and its pictures at their places in the
+# clone, and $folder is for files that go with the script.
+set -euo pipefail
 shopt -s inherit_errexit
 root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
-program=$(realpath -- "${1:-$root/accosim}")
-unset COLUMNS NO_COLOR ACCOSIM_DATA_DIR
+program=$(realpath -- "$1") out=$(realpath -- "$2")
 cd -- "$root"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

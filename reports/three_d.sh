@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes scenarios/three_d/README.md with its pictures: what ACCO gains where models are split over tensor ranks and
-# stages, for three sizes on three networks. `three_d.sh [PROGRAM]`; PROGRAM is ./accosim unless named.
+# stages, for three sizes on three networks. `pages.sh three_d` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
-cd -- "$root/scenarios/three_d"
+cd -- scenarios/three_d
 rate=/cluster/nodes/0/nics/bandwidth
 steps=/training/gradient_accumulation_steps
 
@@ -13,7 +13,7 @@ rows() {
   "$program" sweep "$1.json" --over "$steps=$3" --over "$rate=400,100,25 Gbit/s" -o "$folder/$1.jsonl" \
     --csv "$folder/$1.csv" >/dev/null
   "$program" sweep "$1.json" --set "$steps=${3#*,}" --over "$rate=25..400:9:log Gbit/s" -o "$folder/$1.curve.jsonl" >/dev/null
-  "$program" plot --kind curve "$folder/$1.curve.jsonl" --by best-synchronous -o "$1.svg" --force >/dev/null
+  "$program" plot --kind curve "$folder/$1.curve.jsonl" --by best-synchronous -o "$out/scenarios/three_d/$1.svg" >/dev/null
   awk -F '"best_synchronous":"' 'NR > 1 { split($2, form, "\""); print form[1] }' "$folder/$1.jsonl" >"$folder/forms"
   awk -F, -v OFS='\t' -v forms="$folder/forms" -v model="$2" -v many="${3%,*}" '
     NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
@@ -49,7 +49,7 @@ between() {
   cat <<'TEXT'
 # What ACCO gains beside tensor and pipeline parallelism
 
-Written by `reports/three_d.sh`; not to be edited by hand. H100 in servers of 8, 8 replicas, a tensor over 4 or 8 GPUs of a server, 2, 8
+Written by `reports/pages.sh three_d`; not to be edited by hand. H100 in servers of 8, 8 replicas, a tensor over 4 or 8 GPUs of a server, 2, 8
 or 16 stages. The baseline is Megatron-LM's distributed optimizer at its best: gradients and parameters overlapped, those of all stages at once, and
 stages interleaved into as many chunks as are fastest. Drained ACCO is interleaved too, into 8, 10 and 6 chunks. All schedules train on the same samples an update, and wait where communication is late.
 
@@ -80,6 +80,6 @@ ACCO on a pipeline has been published; what no flush does to the loss is not kno
 ![GPT-3 175B on 1,024 GPUs](gpt3_175b_1024.svg)
 
     ./accosim compare scenarios/three_d/llama_3_70b_512.json --wide
-    reports/three_d.sh
+    reports/pages.sh three_d
 TEXT
-} >README.md
+} >"$out/scenarios/three_d/README.md"

@@ -25,14 +25,14 @@ TEST(Validate, TheCommittedPageIsWhatTheProgramWrites) {
   const ProgramRun run = accosim({"validate", "--markdown", "--check", "--jobs", "2"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/validation.md"))
-      << "accosim validate --markdown > reports/published/validation.md, and look at what moved";
+      << "reports/pages.sh validation, and look at what moved";
 }
 
 TEST(Validate, TheCommittedRowsOfThePaperAreWhatTheProgramWrites) {
   const ProgramRun run = accosim({"validate", "--paper-rows"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/acco-rows.md"))
-      << "accosim validate --paper-rows > reports/published/acco-rows.md, and look at what moved";
+      << "reports/pages.sh acco-rows, and look at what moved";
   // Whatever else is asked for would change nothing.
   for (const std::vector<std::string>& other :
        std::vector<std::vector<std::string>>{{"--group", "memory"}, {"--markdown"}, {"--json"}, {"--live"}}) {
@@ -46,7 +46,7 @@ TEST(Validate, TheCommittedVerdictsOnMemoryAreWhatTheProgramWrites) {
   const ProgramRun run = accosim({"validate", "--memory-verdicts"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/memory-verdicts.md"))
-      << "accosim validate --memory-verdicts > reports/published/memory-verdicts.md, and look at what moved";
+      << "reports/pages.sh memory-verdicts, and look at what moved";
   for (const char* other : {"--markdown", "--json", "--live", "--paper-rows", "--check"})
     EXPECT_EQ(accosim({"validate", "--memory-verdicts", other}).exit_code, 2) << other;
 }
@@ -55,7 +55,7 @@ TEST(Validate, TheCommittedChoicesOfNcclAreWhatTheProgramWrites) {
   const ProgramRun run = accosim({"validate", "--nccl-choices"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/nccl-choices.md"))
-      << "accosim validate --nccl-choices > reports/published/nccl-choices.md, and look at what moved";
+      << "reports/pages.sh nccl-choices, and look at what moved";
   for (const char* other : {"--markdown", "--json", "--live", "--paper-rows", "--check"})
     EXPECT_EQ(accosim({"validate", "--nccl-choices", other}).exit_code, 2) << other;
 }
@@ -409,7 +409,8 @@ TEST(Validate, AGenerationThatIsLeftOutLiesInItsInterval) {
     return;
   }
   const ProgramRun run = accosim({"validate", "--markdown", "--leave-out", "generation", "-j", "2"});
-  EXPECT_EQ(text_of(kRoot / "reports/published/generations.md"), run.out) << "write it again, as CONTRIBUTING.md says";
+  EXPECT_EQ(text_of(kRoot / "reports/published/generations.md"), run.out)
+      << "reports/pages.sh generations, and look at what moved";
   const Json document = Json::parse(accosim({"validate", "--json", "--leave-out", "generation", "-j", "2"}).out);
   std::set<std::string> generations;
   for (const Json& row : document["left_out"].elements()) {
