@@ -7,7 +7,7 @@ set -u
 root=$(CDPATH='' cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 # In this order: README.md shows figures of validation.md.
 pages='validation generalisation generations acco-rows memory-verdicts nccl-choices growth best_synchronous schedules peers
-  three_d readme'
+  three_d mixes readme'
 
 usage() {
   printf 'usage: pages.sh [--check] [--program PROGRAM] [PAGE...]\n       pages.sh --list\npages:%s\n' "$(printf ' %s' $pages)" >&2
