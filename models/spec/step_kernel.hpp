@@ -36,7 +36,7 @@ const char* name_of(StepKernel kernel);
 std::optional<StepKernel> step_kernel(const std::string& name);
 
 /// Bytes that a kernel moves if it reads and writes each of its large operands once, for `elements` elements of its
-/// main operand of `element` bytes each: see the ledger (README.md).
+/// main operand of `element` bytes each: see README.md of this folder.
 Bytes bytes_of(StepKernel kernel, double elements, Bytes element);
 /// The formulas of bytes_of() as text.
 std::string byte_formulas();
