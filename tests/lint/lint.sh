@@ -1,26 +1,15 @@
 #!/usr/bin/env bash
 # Keeps the house in order where a compiler cannot: which folder may include which, where each heavy header has its only
-# home, that no modules of a folder see each other in a circle, that folders and files stay small, that no two types have
-# one name, that nothing asks for a schedule or a family of models by its name, that files say why they exist, that
-# typedef, (void) and assert are not used, and that no text names a place outside the project.
+# home, that no modules of a folder see each other in a circle, that rooms keep to their budget and files stay small, that
+# no two types have one name, that nothing asks for a schedule or a family of models by its name, that files say why they
+# exist, that typedef, (void) and assert are not used, and that no text names a place outside the project.
 # `lint.sh ROOT` prints `file:line: what is wrong; what would be right` for each violation and exits 1 if there is any.
 set -u
 root=${1:?usage: lint.sh ROOT}
 lint=$(dirname -- "$(readlink -f -- "$0")")
 cd -- "$root" || exit 2
 
-# Tracked and about-to-be-tracked files; without git (or in another user's clone) all but what is never tracked.
-list_files() {
-  if [ -e .git ] && git ls-files --cached --others --exclude-standard 2>/dev/null; then return; fi
-  find . \( -name .git -o -path ./build -o -name .cache \) -prune -o -type f -print | sed 's|^\./||'
-}
-
-files=() sources=()
-while IFS= read -r file; do
-  [ -f "$file" ] || continue
-  files+=("$file")
-  case $file in *.cpp | *.hpp | *.cu | *.cuh | *.h) sources+=("$file") ;; esac
-done < <(list_files | sort -u)
+. "$lint/files.sh"
 if [ ${#sources[@]} = 0 ]; then
   echo "lint: no source file under $root"
   exit 1
@@ -32,23 +21,28 @@ found=$(
   awk -f "$lint/types.awk" "${sources[@]}"
   [ ! -f models/spec/model_families.cpp ] || awk -f "$lint/families.awk" models/spec/model_families.cpp "${sources[@]}"
 
-  # What one can still look over: a folder by its names, a file by scrolling. 500 lines are an argument for dividing a
-  # file; one noun may be as long as 700.
-  printf '%s\n' "${sources[@]}" | sed -E 's|/[^/]*$||' | sort | uniq -c |
-    awk '$1 > 45 { print $2 ":1: holds " $1 " source files; at most 45, so divide it by what they are about" }'
+  # What one can still look over: a room by its budget, a file by scrolling. 500 lines are an argument for dividing a file;
+  # one noun may be as long as 700.
+  if [ -f tests/lint/budget ]; then
+    awk -f "$lint/budget.awk" tests/lint/budget "${code[@]}"
+  else
+    echo 'tests/lint/budget:1: is missing; it says how many lines each room may have'
+  fi
   wc -l -- "${sources[@]}" /dev/null | awk '$1 > 700 && $2 != "total" { print $2 ":701: " $1 " lines; at most 700, so divide it" }'
 
   for file in "${sources[@]}"; do
-    case $(head -n 1 -- "$file") in
+    IFS= read -r first <"$file"
+    case $first in
       //* | '/*'*) ;;
       "#include \"${file%.*}.hpp\"") ;; # which says it
       *) echo "$file:1: no opening comment; a file begins with one paragraph that says why it exists, or with its own header" ;;
     esac
   done
-  for file in "${files[@]}"; do
-    case $file in *.sh | *.awk) ;; *) [ "$(head -c 2 -- "$file" | tr -d '\0')" = '#!' ] || continue ;; esac
-    first=$(head -n 1 -- "$file")
-    case $first in '#!'*) first=$(sed -n 2p -- "$file") ;; esac
+  for file in "${scripts[@]}"; do
+    {
+      IFS= read -r first
+      case $first in '#!'*) IFS= read -r first ;; esac
+    } <"$file"
     case $first in '# '* | '"""'*) ;; *) echo "$file:1: no opening comment; a script begins with why it exists" ;; esac
   done
 
