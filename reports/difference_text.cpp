@@ -20,7 +20,7 @@ namespace {
 using Written = std::function<std::string(double)>;
 
 std::string time_of(double seconds) { return human_time(Seconds{seconds}); }
-std::string memory_of(double bytes) { return human_memory(Bytes{bytes}); }
+std::string memory_text(double bytes) { return human_memory(Bytes{bytes}); }
 
 std::string signed_text(double difference, const Written& written) {
   const std::string size = written(std::fabs(difference));
@@ -205,7 +205,7 @@ void write_differences(std::ostream& out, const Differences& differences, const 
     out << '\n';
     if (one.samples[0] != one.samples[1]) write_samples(out, one, options.width);
     write_one(out, "time of an update", one.update_time, time_of, differences.of_traces, options);
-    if (!differences.of_traces) write_one(out, "memory", one.memory, memory_of, false, options);
+    if (!differences.of_traces) write_one(out, "memory", one.memory, memory_text, false, options);
   }
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     std::string labels;

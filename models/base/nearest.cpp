@@ -66,7 +66,7 @@ std::string hint(std::string_view written, const std::vector<std::string>& candi
   const std::string near = nearest(written, candidates);
   if (!near.empty()) return "; did you mean " + in_quotes(near) + "?";
   std::string out = "; one of: ";
-  const std::size_t shown = std::min<std::size_t>(candidates.size(), kListed);
+  const std::size_t shown = std::min<std::size_t>(candidates.size(), kMostNamed);
   for (std::size_t i = 0; i < shown; ++i) out += (i > 0 ? ", " : "") + in_quotes(candidates[i]);
   if (shown < candidates.size()) out += ", ...";
   return out;

@@ -9,12 +9,11 @@
 namespace accosim {
 namespace {
 
-using Kernel = StepKernel;
 using Launches = std::vector<StepLaunch>;
 
 constexpr double kLogitsMultiple = 64;
 
-StepLaunch kernel(const char* part, Kernel which, double rows, double columns) {
+StepLaunch kernel(const char* part, StepKernel which, double rows, double columns) {
   const bool flat = is_flat(which);
   return {part, {}, which, flat ? rows * columns : rows, flat ? 1 : columns};
 }
@@ -50,7 +49,7 @@ StepLaunch input_gradient(const char* part, const AccocalSizes& z, double out, d
 }
 
 void add_backward(Launches& to, const char* part, const AccocalSizes& z, double out, double in) {
-  if (z.gated == 0) to.push_back(kernel(part, Kernel::kBiasBackward, out, z.tokens()));
+  if (z.gated == 0) to.push_back(kernel(part, StepKernel::kBiasBackward, out, z.tokens()));
   to.push_back(weight_gradient(part, z, out, in));
   to.push_back(input_gradient(part, z, out, in));
 }
@@ -82,11 +81,11 @@ void add_attention(Launches& to, const AccocalSizes& z) {
   scores.fresh_a = true;
   StepProduct mixed = features_by_tokens("mixed", z, false);
   mixed.fresh_a = mixed.fresh_b = true;
-  to.push_back(kernel("heads", Kernel::kSplitHeads, 3 * z.width, z.tokens()));
+  to.push_back(kernel("heads", StepKernel::kSplitHeads, 3 * z.width, z.tokens()));
   to.push_back(product("attention scores", scores));
-  to.push_back(kernel("softmax", Kernel::kSoftmaxForward, z.context, z.matrices() * z.context));
+  to.push_back(kernel("softmax", StepKernel::kSoftmaxForward, z.context, z.matrices() * z.context));
   to.push_back(product("attention context", mixed));
-  to.push_back(kernel("heads", Kernel::kMergeHeads, z.width, z.tokens()));
+  to.push_back(kernel("heads", StepKernel::kMergeHeads, z.width, z.tokens()));
 }
 
 void add_attention_backward(Launches& to, const AccocalSizes& z) {
@@ -95,23 +94,23 @@ void add_attention_backward(Launches& to, const AccocalSizes& z) {
   StepProduct queries = features_by_tokens("d_queries", z, false);
   StepProduct keys = features_by_tokens("d_keys", z, true);
   queries.fresh_b = keys.fresh_b = true;
-  to.push_back(kernel("heads", Kernel::kSplitHeads, z.width, z.tokens()));
+  to.push_back(kernel("heads", StepKernel::kSplitHeads, z.width, z.tokens()));
   to.push_back(product("attention context", values));
   to.push_back(product("attention context", keys_by_queries("d_weights", z)));
-  to.push_back(kernel("softmax", Kernel::kSoftmaxBackward, z.context, z.matrices() * z.context));
+  to.push_back(kernel("softmax", StepKernel::kSoftmaxBackward, z.context, z.matrices() * z.context));
   to.push_back(product("attention scores", queries));
   to.push_back(product("attention scores", keys));
-  to.push_back(kernel("heads", Kernel::kMergeHeads, 3 * z.width, z.tokens()));
+  to.push_back(kernel("heads", StepKernel::kMergeHeads, 3 * z.width, z.tokens()));
 }
 
 Launches block_forward(const AccocalSizes& z) {
   const double d = z.width, t = z.tokens();
-  Launches all = {kernel("attention norm", Kernel::kNormForward, d, t), forward("qkv projection", z, 3 * d, d)};
+  Launches all = {kernel("attention norm", StepKernel::kNormForward, d, t), forward("qkv projection", z, 3 * d, d)};
   add_attention(all, z);
-  all.insert(all.end(),
-             {forward("output projection", z, d, d, AddedTo::kStream), kernel("mlp norm", Kernel::kNormForward, d, t),
-              forward("mlp up", z, z.up(), d), kernel("activation", Kernel::kGeluForward, z.down(), t),
-              forward("mlp down", z, d, z.down(), AddedTo::kStream)});
+  all.insert(all.end(), {forward("output projection", z, d, d, AddedTo::kStream),
+                         kernel("mlp norm", StepKernel::kNormForward, d, t), forward("mlp up", z, z.up(), d),
+                         kernel("activation", StepKernel::kGeluForward, z.down(), t),
+                         forward("mlp down", z, d, z.down(), AddedTo::kStream)});
   return all;
 }
 
@@ -119,13 +118,13 @@ Launches block_backward(const AccocalSizes& z) {
   const double d = z.width, t = z.tokens();
   Launches all;
   add_backward(all, "mlp down", z, d, z.down());
-  all.push_back(kernel("activation", Kernel::kGeluBackward, z.down(), t));
+  all.push_back(kernel("activation", StepKernel::kGeluBackward, z.down(), t));
   add_backward(all, "mlp up", z, z.up(), d);
-  all.push_back(kernel("mlp norm", Kernel::kNormBackward, d, t));
+  all.push_back(kernel("mlp norm", StepKernel::kNormBackward, d, t));
   add_backward(all, "output projection", z, d, d);
   add_attention_backward(all, z);
   add_backward(all, "qkv projection", z, 3 * d, d);
-  all.push_back(kernel("attention norm", Kernel::kNormBackward, d, t));
+  all.push_back(kernel("attention norm", StepKernel::kNormBackward, d, t));
   return all;
 }
 
@@ -162,8 +161,8 @@ void append(Launches& to, const Launches& from) { to.insert(to.end(), from.begin
 double padded_vocabulary(double vocabulary) { return kLogitsMultiple * std::ceil(vocabulary / kLogitsMultiple); }
 
 StepPart accocal_embedding(const AccocalSizes& z) {
-  return {{kernel("embedding", Kernel::kEmbedForward, z.width, z.tokens())},
-          {kernel("embedding", Kernel::kEmbedBackward, z.width, z.tokens())}};
+  return {{kernel("embedding", StepKernel::kEmbedForward, z.width, z.tokens())},
+          {kernel("embedding", StepKernel::kEmbedBackward, z.width, z.tokens())}};
 }
 
 StepPart accocal_block(const AccocalSizes& z) { return {block_forward(z), block_backward(z)}; }
@@ -171,11 +170,11 @@ StepPart accocal_block(const AccocalSizes& z) { return {block_forward(z), block_
 StepPart accocal_head(const AccocalSizes& z) {
   const double d = z.width, t = z.tokens();
   const HeadProducts head = z.gated > 0 ? own_head(z) : tied_head(z);
-  return {{kernel("final norm", Kernel::kNormForward, d, t), head.forward,
-           kernel("cross entropy", Kernel::kCrossEntropy, z.vocabulary, t)},
+  return {{kernel("final norm", StepKernel::kNormForward, d, t), head.forward,
+           kernel("cross entropy", StepKernel::kCrossEntropy, z.vocabulary, t)},
           // The gradient of the residual stream begins with zeros, to which the norms add.
-          {head.weight_gradient, head.input_gradient, kernel("final norm", Kernel::kMemset, d, t),
-           kernel("final norm", Kernel::kNormBackward, d, t)}};
+          {head.weight_gradient, head.input_gradient, kernel("final norm", StepKernel::kMemset, d, t),
+           kernel("final norm", StepKernel::kNormBackward, d, t)}};
 }
 
 std::vector<StepLaunch> accocal_micro_batch(const AccocalSizes& z) {

@@ -102,8 +102,8 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
   }
   overheads.source =
       fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",
-                  fit.errors.samples, in_words({publishers.begin(), publishers.end()}), 100 * fit.errors.mean_absolute,
-                  100 * fit.without.mean_absolute);
+                  fit.errors.samples, in_words(std::vector<std::string>(publishers.begin(), publishers.end())),
+                  100 * fit.errors.mean_absolute, 100 * fit.without.mean_absolute);
   return overheads;
 }
 
@@ -196,7 +196,7 @@ std::map<std::string, NcclRelease> take_releases(const Texts& named,
     };
     if (releases.size() > 1) {
       kept(fmt::format("since the samples are of {}; fit those of one release",
-                       in_words({releases.begin(), releases.end()})));
+                       in_words(std::vector<std::string>(releases.begin(), releases.end()))));
     } else if (read_json_file(path, path).root.find("nccl") != nullptr) {
       if (release != cluster.nccl)
         kept(fmt::format("which its file says; the samples are of {}: take \"nccl\" out of it to have that",

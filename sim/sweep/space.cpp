@@ -54,14 +54,14 @@ void share_unit(std::vector<std::string>& items) {
 }
 
 /// A range as it is written: from..to:count, with ":log" and a unit behind the last number or at the end.
-struct Range {
+struct ValueRange {
   double from = 0, to = 0;
   std::size_t count = 0;
   bool log = false;
   std::string unit;
 };
 
-std::optional<Range> range_of(std::string_view text) {
+std::optional<ValueRange> range_of(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) return std::nullopt;
   const std::optional<LeadingNumber> from = leading_number(trimmed(text.substr(0, dots)));
@@ -70,7 +70,7 @@ std::optional<Range> range_of(std::string_view text) {
   if (!to) return std::nullopt;
   const std::size_t colon = to->rest.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  Range range{from->number, to->number, 0, false, std::string(to->rest.substr(0, colon))};
+  ValueRange range{from->number, to->number, 0, false, std::string(to->rest.substr(0, colon))};
   const std::string_view behind = to->rest.substr(colon + 1);
   const std::size_t digits = std::min(behind.find_first_not_of("0123456789"), behind.size());
   range.count = static_cast<std::size_t>(whole_number(behind.substr(0, digits)).value_or(0));
@@ -99,7 +99,7 @@ bool are_apart(const std::vector<double>& values, int digits) {
   return true;
 }
 
-std::vector<std::string> values_of(const Range& range, const std::string& text) {
+std::vector<std::string> values_of(const ValueRange& range, const std::string& text) {
   if (range.count < 2 || range.count > kMostValues)
     throw BadInput(
         fmt::format("--over {}: write 2 to {} values, such as 10..800:20", in_quotes(text, 200), kMostValues));
@@ -149,7 +149,7 @@ Axis parse_axis(const std::string& text) {
                     in_quotes(text, 200)));
   Axis axis{text.substr(0, equals), {}, {}};
   const std::string_view values = trimmed(std::string_view(text).substr(equals + 1));
-  if (const std::optional<Range> range = range_of(values)) {
+  if (const std::optional<ValueRange> range = range_of(values)) {
     axis.values = values_of(*range, text);
   } else {
     axis.values = items_of(values);

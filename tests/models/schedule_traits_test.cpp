@@ -197,9 +197,9 @@ TEST(ScheduleTraits, AMarkIsAnUpdateUnlessRanksMakeSomeByThemselves) {
 }
 
 TEST(ScheduleTraits, NamesInWords) {
-  EXPECT_EQ(in_words({}), "");
-  EXPECT_EQ(in_words({"a"}), "a");
-  EXPECT_EQ(in_words({"a", "b"}), "a and b");
+  EXPECT_EQ(in_words(std::vector<std::string>{}), "");
+  EXPECT_EQ(in_words(std::vector<std::string>{"a"}), "a");
+  EXPECT_EQ(in_words(std::vector<std::string>{"a", "b"}), "a and b");
   EXPECT_EQ(in_words({"a", "b", "c"}, " or "), "a, b or c");
 }
 
