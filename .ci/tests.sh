@@ -7,38 +7,61 @@ tally() {
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 }
 
-# count_tests JUNIT_FILE: adds what CTest wrote to passed, failed and skipped. CTest files a test whose executable or
-# fixture is missing under "skipped", like one that skipped itself; only the latter is, here.
-count_tests() {
-  local counts
-  counts=$(awk '
-    /^\t<testcase / { match($0, /status="[a-z]+"/); status = substr($0, RSTART + 8, RLENGTH - 9) }
-    /^\t<testcase / && status == "run" { passed++ }
-    /^\t<testcase / && status == "fail" { failed++ }
-    /^\t<testcase / && status == "disabled" { skipped++ }
-    /^\t\t<skipped / && status == "notrun" { if ($0 ~ /message="SKIP_/) skipped++; else failed++ }
-    END { print passed + 0, failed + 0, skipped + 0 }' "$1") || return 1
-  set -- $counts
-  passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
-}
-
 # add_failures LINES: for tally.
 add_failures() { [ -z "$1" ] || failures+=$1$'\n'; }
 
-# run_tests PRESET CTEST_ARGS...: a run that CTest could not do, or that it calls failed although no test was, counts as
-# one failure.
+# outcomes JUNIT SAID: a line a test, `passed|failed|skipped SECONDS NAME`. Tests of GoogleTest come from its own reports in
+# the folder SAID, which tests/shard.sh leaves, the others from CTest. A share of a program that failed although no test in its
+# reports did (it crashed, leaked, ran out of time) is itself one that failed. CTest files a test whose executable or fixture
+# is missing under "skipped", like one that skipped itself; only the latter is, here.
+outcomes() {
+  find "$2" -name '*.xml' -o -name '*.crashed' | sort | tr '\n' '\0' | xargs -0 -r awk '
+    function of(key,  text) { text = $0; if (!sub(".* " key "=\"", "", text)) return ""; sub(/".*/, "", text); return text }
+    FNR == 1 { share = FILENAME; sub(/.*\//, "", share); sub(/(-[0-9]+)?\.(xml|crashed)$/, "", share) }
+    FILENAME ~ /crashed$/ { print "failed", 0, $0, share; next }
+    /<testcase / {
+      if (name != "") print how, time, name, from
+      name = ""
+      if (of("status") != "run") next
+      name = of("classname") "." of("name"); time = of("time"); from = share
+      how = of("result") == "skipped" ? "skipped" : "passed"
+    }
+    /<failure / { how = "failed" }
+    END { if (name != "") print how, time, name, from }' |
+    awk '
+      function of(key,  text) { text = $0; if (!sub(".* " key "=\"", "", text)) return ""; sub(/".*/, "", text); return text }
+      !junit { print $1, $2, $3; reported[$4]; if ($1 == "failed") explained[$4]; next }
+      /^\t<testcase / { name = of("name"); how = of("status"); time = of("time"); skip = 0 }
+      /^\t\t<skipped / { if (/message="SKIP_/) skip = 1 }
+      /^\t<\/testcase>/ || /^\t<testcase .*\/>/ {
+        how = how == "run" ? "passed" : how == "disabled" || how == "notrun" && skip ? "skipped" : "failed"
+        if (!(name in reported) && !(how == "passed" && name ~ /_tests\.[0-9]+$/)) print how, time, name
+        else if (how == "failed" && !(name in explained)) print how, time, name
+      }' - junit=1 "$1"
+}
+
+# run_tests PRESET [FILTER] CTEST_ARGS...: FILTER chooses tests in the manner of GoogleTest. A run that CTest could not do, or
+# that it calls failed although no test was, counts as one failure. What came of each test stays in $outcomes.
 run_tests() {
-  local preset=$1 results before=$failed status
-  results=$(folder_of "$1")/tests.$$.xml
+  local preset=$1 folder before=$failed status
+  folder=$(folder_of "$1")
   shift
+  outcomes=$folder/outcomes
+  case ${1:-} in
+    '' | -*) unset GTEST_FILTER ;;
+    *)
+      export GTEST_FILTER=$1
+      shift
+      set -- -L '^gtest$' "$@" ;;
+  esac
+  rm -rf "$folder/said" "$folder/tests.xml" && mkdir -p "$folder/said"
   (cd "$root" && CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$(nproc)} \
-    ctest --preset "$preset" --output-junit "$results" "$@" </dev/null) | narrate show_test
+    ctest --preset "$preset" --output-junit "$folder/tests.xml" "$@" </dev/null) | narrate show_test
   status=${PIPESTATUS[0]}
-  if [ -e "$results" ]; then
-    count_tests "$results"
-    add_failures "$(sed -nE 's/^\t<testcase name="([^"]*)".* status="fail".*/FAILED: \1/p' "$results")"
-  fi
-  rm -f "$results"
+  [ -e "$folder/tests.xml" ] && outcomes "$folder/tests.xml" "$folder/said" >"$outcomes" || : >"$outcomes"
+  set -- $(awk '{ ++n[$1] } END { print n["passed"] + 0, n["failed"] + 0, n["skipped"] + 0 }' "$outcomes")
+  passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+  add_failures "$(sed -n 's/^failed [^ ]* /FAILED: /p' "$outcomes")"
   if [ "$status" != 0 ] && [ "$failed" = "$before" ]; then failed=$((failed + 1)); fi
 }
 

@@ -16,6 +16,7 @@ if [ ${#sources[@]} = 0 ]; then
 fi
 
 found=$(
+  [ ! -f models/README.md ] || bash "$lint/ledger.sh" .
   awk -f "$lint/includes.awk" "${sources[@]}"
   awk -f "$lint/circles.awk" "${sources[@]}"
   awk -f "$lint/types.awk" "${sources[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every command that README.md shows ends well when it is typed as it stands: those of its code blocks and of its table, with
-# the scenario that it tells to write. Left out: what installs, what makes packages, and the live validation, which others run.
+# the scenario that it tells to write. Left out: what installs, what makes packages, and the validations, which others run.
 #   readme_commands_test.sh PROGRAM ROOT
 set -eu
 program=$(realpath -- "$1") root=$(realpath -- "$2")
@@ -19,7 +19,7 @@ done
 {
   sed -nE '/^    \.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md"
   sed -nE '/^\|/ { s/[^`]*`(\.\/acco[^`]*)`[^`]*/\1\n/g; p }' "$root/README.md" | grep '^./acco'
-} | grep -v -e --live >commands
+} | grep -vE -e '--live|validate( --markdown)?$' >commands
 ran=0
 while IFS= read -r command; do
   if ! bash -c "$command" </dev/null >said 2>&1; then

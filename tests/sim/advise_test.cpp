@@ -18,6 +18,7 @@
 #include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -316,6 +317,7 @@ TEST(Knobs, FewerNodesAccumulateMore) {
 /// Every alternative of every knob, as a sweep would set it, on scenarios of several frameworks and kinds of GPU: each
 /// is taken, all are different, and only the first leaves everything as it is. Samples of an update stay.
 TEST(Knobs, EveryAlternativeIsAScenarioOfAsManySamples) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   std::set<std::string> chosen;
   for (const char* const name : {"finetune_2x4_a100", "mixed_16_a100_16_v100", "two_sites_2x16_a100",
                                  "llama-2-7b_fsdp_hsdp", "straggler_4x8_a100"}) {

@@ -37,6 +37,7 @@
 #include "sim/sweep/summary.hpp"
 #include "sim/sweep/sweep.hpp"
 #include "tests/support/closed_forms.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -142,6 +143,7 @@ TEST(SweepClosedForms, TenPointsAreWhatIdenticalRanksTakeOrWithinTheirBounds) {
 // take longer than without, and lose at most what communication slows down: 16 channels hold 15 % of an A100's
 // multiprocessors while they run; those that accumulate lose rate.
 TEST(SweepClosedForms, InterferenceOnlySlowsTheTenPointsDown) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   for (const Point& point : points_of(shipped()))
     for (std::size_t s = 0; s < point.scenario.schedules.size(); ++s) {
       const std::string& label = point.scenario.schedules[s].label;
@@ -164,6 +166,7 @@ TEST(SweepClosedForms, InterferenceOnlySlowsTheTenPointsDown) {
 // of its rate that arrives. Nothing else of an update depends on the rate, so that from one rate to the next its time
 // falls by bytes x (1 / rate - 1 / next rate) / share.
 TEST(SweepClosedForms, Zero1sTimeFallsWithTheRateAsItsBytesSay) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const Sweep sweep = shipped();
   const Heading heading = heading_of(sweep, NetworkKind::kSimgrid);
   for (const std::size_t nodes : {0U, 3U, 16U}) {

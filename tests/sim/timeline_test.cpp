@@ -158,7 +158,7 @@ TEST(Breakdown, APauseIsIdleButForWhatOthersComputeMeanwhile) {
 }
 
 TEST(Timeline, SpansOfALaneFollowEachOtherAndStayInside) {
-  for (int seed = 0; seed < 10; ++seed) {
+  for (int seed = 0; seed < cases(10); ++seed) {
     Random random(seed);
     Scenario scenario = random_homogeneous(random);
     scenario.cluster.nodes[0].devices.back().slowdown = random.uniform(1, 5);

@@ -1,6 +1,8 @@
 // Is this a build with the address sanitizer? It takes memory of its own and much more time, so some limits differ.
 #pragma once
 
+#include <cstdlib>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define ACCOSIM_SANITIZED 1
 #elif defined(__has_feature)
@@ -16,7 +18,14 @@ namespace accosim {
 
 inline constexpr bool kSanitized = ACCOSIM_SANITIZED != 0;
 
-/// Random cases of a property: all in a plain build; a fifth under the sanitizers, which look for what any case shows.
-inline constexpr int cases(int all) { return kSanitized ? (all + 4) / 5 : all; }
+/// All that a test can ask: in a plain build, and under the sanitizers where ACCOSIM_ALL_CASES is set, as .ci/run has
+/// it one time in ten. Else they run a part of what takes them long, since they look for what any case shows.
+inline bool thorough() {
+  static const bool all = !kSanitized || std::getenv("ACCOSIM_ALL_CASES") != nullptr;
+  return all;
+}
+
+/// Random cases of a property: all where the tests are thorough, else a twentieth.
+inline int cases(int all) { return thorough() ? all : (all + 19) / 20; }
 
 }  // namespace accosim

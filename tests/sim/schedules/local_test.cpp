@@ -362,6 +362,7 @@ double utilisation(const SimulatedModel& model, const ScheduleSpec& spec, Costs&
 }
 
 TEST(StreamingDiloco, NeedsTheBandwidthsOfItsPapersSimulatorWithinAStepOfItsGrid) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   // 50 geometric steps from 0.1 to 1000 Gbit/s; the least that reaches a utilisation is named.
   constexpr int kSteps = 50;
   const double step = std::pow(1e4, 1.0 / (kSteps - 1));
