@@ -19,8 +19,8 @@ std::string nearest(std::string_view written, const std::vector<std::string>& ca
 /// "did you mean "x"? " when one is near, else nothing.
 std::string did_you_mean(std::string_view written, const std::vector<std::string>& candidates);
 
-/// "; did you mean "x"?" when one is near, else "; one of: "a", "b", "c"" (at most `kMostNamed` of them), for the end of
-/// an error.
+/// "; did you mean "x"?" when one is near, else "; one of: "a", "b", "c"" (at most `kMostNamed` of them), for the end
+/// of an error.
 std::string hint(std::string_view written, const std::vector<std::string>& candidates);
 inline constexpr int kMostNamed = 20;
 

@@ -1,5 +1,5 @@
-// What a fuzzer starts from: the files that come with the project, a few small ones of kinds of which none does, ten a parser
-// that libFuzzer found to reach further (reached_01 and so on), and whatever broke something before.
+// What a fuzzer starts from: the files that come with the project, a few small ones of kinds of which none does, what
+// libFuzzer found to reach further (ten a parser), and whatever broke something before.
 #pragma once
 
 #include <string>
