@@ -217,12 +217,23 @@ configure() {
   printf '%s\n' "$root" "$1" >"$stamp"
 }
 
+# sum_up_headers: beside each precompiled header what ccache may know it by, since its bytes name the clone: our headers and
+# Debian's packages.
+sum_up_headers() {
+  local sum header
+  sum=$({ cd "$root" && find . -path ./build -prune -o -name '*.hpp' -print0 | LC_ALL=C sort -z | xargs -0 cat; dpkg-query -W 2>/dev/null; } | sha256sum)
+  while IFS= read -r -d '' header; do
+    { printf '%s\n' "$sum" && sed "s|$root||" "$header"; } | tee "$header.pch.sum" >"$header.gch.sum"
+  done < <(find "$build_folder" -name cmake_pch.hxx -print0)
+}
+
 # build PRESET TARGET: a line now and then with how far it is, and whatever a compiler says.
 build() {
   local status what="$2 in build/${build_folder##*/}"
   say "building $what"
+  ! command -v ccache >/dev/null || sum_up_headers
   # Where ccache is, another checkout's objects serve this one too.
-  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros \
+  CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1 CCACHE_PCH_EXTSUM=1 CCACHE_SLOPPINESS=pch_defines,time_macros \
     NINJA_STATUS='@%f/%t@' cmake --build "$build_folder" --target $2 -- $build_flags 2>&1 | narrate progress_of_ninja
   status=${PIPESTATUS[0]}
   if [ "$status" != 0 ]; then
