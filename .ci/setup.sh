@@ -199,10 +199,10 @@ phase_of_apt() {
 # CMakeLists.txt. Afresh, since a cache that came with a moved clone is an error to CMake, and an old one keeps old values.
 # The stamp holds where and what: a build with the tests serves one that needs none, not the other way round.
 configure() {
-  local stamp=$build_folder/.configured place='' what='' options=()
+  local stamp=$build_folder/.configured place='' what='' cache='' options=()
   if [ -r "$stamp" ] && [ ! "$root/CMakePresets.json" -nt "$stamp" ]; then
-    { IFS= read -r place && IFS= read -r what; } <"$stamp"
-    if [ "$place" = "$root" ] && [ -e "$build_folder/build.ninja" ]; then
+    { IFS= read -r place && IFS= read -r what && IFS= read -r cache; } <"$stamp"
+    if [ "$place" = "$root" ] && [ "$cache" = "$(command -v ccache)" ] && [ -e "$build_folder/build.ninja" ]; then
       case $what in "$1" | dev) return 0 ;; esac
     fi
   fi
@@ -214,7 +214,7 @@ configure() {
     say "build/${build_folder##*/} could not be configured: see above"
     return $kBroken
   fi
-  printf '%s\n' "$root" "$1" >"$stamp"
+  printf '%s\n' "$root" "$1" "$(command -v ccache)" >"$stamp"
 }
 
 # sum_up_headers: beside each precompiled header what ccache may know it by, since its bytes name the clone: our headers and

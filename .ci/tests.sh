@@ -15,19 +15,7 @@ add_failures() { [ -z "$1" ] || failures+=$1$'\n'; }
 # reports did (it crashed, leaked, ran out of time) is itself one that failed. CTest files a test whose executable or fixture
 # is missing under "skipped", like one that skipped itself; only the latter is, here.
 outcomes() {
-  find "$2" -name '*.xml' -o -name '*.crashed' | sort | tr '\n' '\0' | xargs -0 -r awk '
-    function of(key,  text) { text = $0; if (!sub(".* " key "=\"", "", text)) return ""; sub(/".*/, "", text); return text }
-    FNR == 1 { share = FILENAME; sub(/.*\//, "", share); sub(/(-[0-9]+)?\.(xml|crashed)$/, "", share) }
-    FILENAME ~ /crashed$/ { print "failed", 0, $0, share; next }
-    /<testcase / {
-      if (name != "") print how, time, name, from
-      name = ""
-      if (of("status") != "run") next
-      name = of("classname") "." of("name"); time = of("time"); from = share
-      how = of("result") == "skipped" ? "skipped" : "passed"
-    }
-    /<failure / { how = "failed" }
-    END { if (name != "") print how, time, name, from }' |
+  outcomes_of_reports "$2" |
     awk '
       function of(key,  text) { text = $0; if (!sub(".* " key "=\"", "", text)) return ""; sub(/".*/, "", text); return text }
       !junit { print $1, $2, $3; reported[$4]; if ($1 == "failed") explained[$4]; next }
@@ -38,6 +26,24 @@ outcomes() {
         if (!(name in reported) && !(how == "passed" && name ~ /_tests\.[0-9]+$/)) print how, time, name
         else if (how == "failed" && !(name in explained)) print how, time, name
       }' - junit=1 "$1"
+}
+
+# outcomes_of_reports SAID: the same of GoogleTest's reports alone, with the share that each test was in at the end of its line.
+# A test that ended its process, or that was running when it was ended, has left its name.
+outcomes_of_reports() {
+  find "$1" -name '*.xml' -o -name '*.running' | sort | tr '\n' '\0' | xargs -0 -r awk '
+    function of(key,  text) { text = $0; if (!sub(".* " key "=\"", "", text)) return ""; sub(/".*/, "", text); return text }
+    FNR == 1 { share = FILENAME; sub(/.*\//, "", share); sub(/(-[0-9]+)?\.(xml|running)$/, "", share) }
+    FILENAME ~ /running$/ { print "failed", 0, $0, share; next }
+    /<testcase / {
+      if (name != "") print how, time, name, from
+      name = ""
+      if (of("status") != "run") next
+      name = of("classname") "." of("name"); time = of("time"); from = share
+      how = of("result") == "skipped" ? "skipped" : "passed"
+    }
+    /<failure / { how = "failed" }
+    END { if (name != "") print how, time, name, from }'
 }
 
 # run_tests PRESET [FILTER] CTEST_ARGS...: FILTER chooses tests in the manner of GoogleTest. A run that CTest could not do, or

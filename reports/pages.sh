@@ -59,6 +59,10 @@ for name in "${wanted[@]}"; do
     status=1
     continue
   fi
+  if [ -z "$(find "$out" -type f)" ]; then
+    printf 'pages.sh: %s wrote nothing\n' "$name" >&2
+    status=1
+  fi
   while IFS= read -r file; do
     if [ "$check" = no ]; then
       cat -- "$out/$file" >"$file" || status=1
