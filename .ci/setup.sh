@@ -14,7 +14,7 @@ kLockPatience=${ACCOSIM_LOCK_PATIENCE:-900} # seconds to wait for another's apt 
 say() { printf 'accosim: %s\n' "$*" >&2; }
 
 # cpu_of FILE: seconds of processor, of the ended children in FILE, which `times` wrote; a subshell would have written its own.
-cpu_of() { awk 'NR == 2 { split($1, user, "[ms]"); split($2, system, "[ms]"); printf "%d", 60 * (user[1] + system[1]) + user[2] + system[2] }' "$1"; }
+cpu_of() { awk 'NR == 2 { split($1, u, "[ms]"); split($2, s, "[ms]"); printf "%d", 60 * (u[1] + s[1]) + u[2] + s[2] }' "$1"; }
 
 # folder_of PRESET: where it is built. With or without the tests is one build: what the program needs is compiled once.
 folder_of() {
