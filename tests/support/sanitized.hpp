@@ -21,8 +21,8 @@ inline constexpr bool kSanitized = ACCOSIM_SANITIZED != 0;
 /// All that a test can ask: in a plain build, and under the sanitizers where ACCOSIM_ALL_CASES is set, as .ci/run has
 /// it one time in ten. Else they run a part of what takes them long, since they look for what any case shows.
 inline bool thorough() {
-  static const bool all = !kSanitized || std::getenv("ACCOSIM_ALL_CASES") != nullptr;
-  return all;
+  static const bool kAll = !kSanitized || std::getenv("ACCOSIM_ALL_CASES") != nullptr;
+  return kAll;
 }
 
 /// Random cases of a property: all where the tests are thorough, else a twentieth.
