@@ -110,7 +110,7 @@ TEST(BestSynchronous, StandsOnlyBesideDelayedAndLocalOnes) {
 
 TEST(BestSynchronous, IsNeverSlowerThanASynchronousScheduleThatIsListed) {
   Random random(26);
-  for (int i = 0; i < cases(200); ++i) {
+  for (int i = 0; i < cases(200, 20); ++i) {
     Scenario scenario = random_homogeneous(random);
     for (const char* const name : {"zero2", "zero3"})
       if (random.integer(0, 1) == 1) scenario.schedules.push_back(sample_schedule(name));

@@ -61,7 +61,7 @@ auto figures_of(const RunResult& result) {
 
 TEST(Evaluations, AddingAScheduleChangesNoOther) {
   Random random(20261123);
-  for (int i = 0; i < cases(200); ++i) {
+  for (int i = 0; i < cases(200, 20); ++i) {
     const int layers = random.integer(1, 6), heads = random.integer(2, 16), nodes = random.integer(1, 4),
               gpus = random.integer(nodes == 1 ? 2 : 1, 8), polled = random.integer(1, 3);
     const double bandwidth = std::pow(10.0, random.uniform(7, 11)), latency = std::pow(10.0, random.uniform(-6, -3));

@@ -181,7 +181,7 @@ Scenario random_mix(Random& random, int i) {
 
 TEST(Fairness, NoFairBaselineIsSlowerThanTheWorkAsWritten) {
   Random random(26);
-  for (int i = 0; i < cases(200); ++i) {
+  for (int i = 0; i < cases(200, 20); ++i) {
     Scenario scenario = random_mix(random, i);
     if (i % 50 == 1) scenario.training.unsteady.jitter.micro_batch = 0.2;  // drawn ones take seconds
     const Evaluations evaluations(NetworkKind::kReference);
@@ -229,7 +229,7 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
 
 TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
   Random random(62);
-  for (int i = 0; i < cases(200); ++i) {
+  for (int i = 0; i < cases(200, 20); ++i) {
     Scenario scenario = random_mix(random, i);
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
