@@ -42,6 +42,7 @@ TEST(RunMemory, IsCountedByHand) {
 }
 
 TEST(RunMemory, IsWhatARunTakes) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   TrainingOptions options = one_rank(Algorithm::kAcco);
   options.gpt.shape = {.layers = 2, .width = 512, .heads = 4, .context = 64, .vocabulary = 0};
   options.gpt.sequences = 4;

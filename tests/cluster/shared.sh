@@ -29,7 +29,7 @@ stop() {
   done
 }
 
-# prepare_sweep: the page's sweep with 24 points, and whole.jsonl, what one process makes of it. `accosim` is the program.
+# prepare_sweep: the page's sweep with 12 points, and whole.jsonl, what one process makes of it. `accosim` is the program.
 prepare_sweep() {
   mkdir -p "$work/bin" "$work/alone" && ln -s "$program" "$work/bin/accosim" || exit 1
   export PATH="$work/bin:$PATH"
@@ -38,7 +38,7 @@ prepare_sweep() {
   "schema": "accosim.sweep/1",
   "scenario": "a100_v100",
   "schedules": ["acco", "ddp"],
-  "over": ["/cluster/nodes/1/count=0..2:3", "/training/micro_batch_size=1..8:8"]
+  "over": ["/cluster/nodes/1/count=0..2:3", "/training/micro_batch_size=1..4:4"]
 }
 END
   (cd "$work" && accosim sweep what-if.sweep.json -j 2 -o alone/whole.jsonl >alone/out) || fail 'the sweep on one machine'

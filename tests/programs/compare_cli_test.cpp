@@ -11,6 +11,7 @@
 
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/gpu_document.hpp"
+#include "tests/support/sanitized.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {
@@ -116,6 +117,7 @@ TEST(Compare, FastGpusOfThePaperAccumulateWhileTheSlowOneFinishes) {
 }
 
 TEST(Compare, AStragglerCostsAccoOnlyItsOwnShare) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   // One of 32 GPUs takes x times as long. ZeRO-1 waits for it: an update of A micro-batches of time t takes x A t + R,
   // R being what is not computation (its exposed communication, the optimizer); so A t = T(2) - T(1), and with e = R /
   // (A t) it takes (x + e) A t. ACCO hides R and nobody waits: in a time A t, 31 GPUs do A micro-batches each and the
@@ -255,6 +257,7 @@ TEST(Compare, PrintsThePapersRatiosAndTimesBesideItsOwn) {
 }
 
 TEST(Compare, GivesTheSameBytesTwice) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   for (const std::string& scenario : shipped_scenarios()) {
     for (const char* format : {"", "--json"}) {
       std::vector<std::string> arguments{"compare", scenario};
@@ -394,6 +397,7 @@ TEST(Explain, AccountsForTheUpdate) {
 }
 
 TEST(Trace, IsValidWithoutOverlapAndInMicroseconds) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const TemporaryFolder folder;
   for (const std::string& scenario : shipped_scenarios()) {
     const std::string path = (folder.path / "trace.json").string();

@@ -22,6 +22,7 @@ namespace accosim {
 namespace {
 
 TEST(Validate, TheCommittedRowsOfThePaperAreWhatTheProgramWrites) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const ProgramRun run = accosim({"validate", "--paper-rows"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(run.out == text_of(kRoot / "reports/published/acco-rows.md"))
@@ -260,6 +261,7 @@ std::vector<std::string> sample_tables() {
 }
 
 TEST(Fit, ShippedTablesGiveTheShippedProfiles) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const TemporaryFolder folder;
   std::vector<std::string> arguments = sample_tables();
   arguments.insert(arguments.begin(), "fit");

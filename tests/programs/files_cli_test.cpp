@@ -14,6 +14,7 @@
 #include "build_info/programs.hpp"
 #include "build_info/project.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -209,7 +210,10 @@ TEST(StandardOutput, ThatIsFullOrClosedIsToldByEveryVerb) {
   EXPECT_EQ(accosim({"run", kScenario, "--trace", "/dev/null"}).exit_code, 0);
 }
 
-TEST(StandardOutput, ThatIsFullIsToldByAComparisonToo) { EXPECT_EQ(accocal(converge({}), "/dev/full").exit_code, 4); }
+TEST(StandardOutput, ThatIsFullIsToldByAComparisonToo) {
+  if (!thorough()) GTEST_SKIP() << "takes two minutes under a sanitizer";
+  EXPECT_EQ(accocal(converge({}), "/dev/full").exit_code, 4);
+}
 
 TEST(StandardOutput, NamedAsAFileComesAfterWhatWasPrinted) {
   const TemporaryFolder folder;

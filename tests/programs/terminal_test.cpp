@@ -70,6 +70,7 @@ TEST(TerminalOptions, TheProgramAsksItsOwnTerminal) {
 }
 
 TEST(TerminalOptions, NothingThatComesWithItIsWiderThanEightyColumns) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const Variable columns("COLUMNS", nullptr);
   int scenarios = 0;
   for (const LibraryEntry& entry : list_library()) {

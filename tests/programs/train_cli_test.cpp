@@ -7,6 +7,7 @@
 #include "build_info/programs.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -138,6 +139,7 @@ TEST(AccocalTrain, WithoutADeviceSaysSo) {
 }
 
 TEST(AccocalConverge, WritesADocumentAPageAndItsCurves) {
+  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const TemporaryFolder folder;
   const std::string json = folder.path / "c.json", page = folder.path / "c.md", curves = folder.path / "c.svg";
   const ProgramRun run =
