@@ -38,6 +38,7 @@ int network_channels(const Cluster& cluster, const Ring& ring) {
   int capability = std::numeric_limits<int>::max(), said = capability;
   bool all_say = true;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    if (is_like_the_one_before(ring, i)) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     if (group.nics.kind == kOwnRings) return 1;
     capability = std::min(capability, capability_of(group));

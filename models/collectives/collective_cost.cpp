@@ -12,9 +12,9 @@ BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const
   return std::min({wire_bandwidth(kind, cluster, ring), slowest_window(cluster, ring), ends_bandwidth(cluster, ring)});
 }
 
-Seconds collective_time(CollectiveKind kind, const CollectiveCost& cost, const Cluster& cluster, const Ring& ring) {
+Seconds collective_time(const CollectiveCost& cost) {
   if (cost.edge_bytes == Bytes{0}) return cost.latency + cost.intra;
-  return cost.latency + std::max(cost.intra, cost.edge_bytes / edge_bandwidth(kind, cluster, ring));
+  return cost.latency + std::max(cost.intra, cost.edge_bytes / cost.edge);
 }
 
 }  // namespace accosim

@@ -14,6 +14,7 @@ struct CollectiveCost {
   Seconds intra;     ///< the bytes of all steps through the slowest node's inner links
   Bytes edge_bytes;  ///< what each edge between neighbouring nodes carries, flags of LL and contention() included; 0 on
                      ///< one node
+  BytesPerSecond edge;  ///< edge_bandwidth(); read where an edge carries bytes
   Bytes sent_per_rank;  ///< mean over the ranks, payload only
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
@@ -30,6 +31,6 @@ BytesPerSecond edge_bandwidth(CollectiveKind kind, const Cluster& cluster, const
 
 /// Time alone on the fabric: latency + max(intra, the slowest edge), an edge being as fast as the slower of its
 /// adapters and its share of the core.
-Seconds collective_time(CollectiveKind kind, const CollectiveCost& cost, const Cluster& cluster, const Ring& ring);
+Seconds collective_time(const CollectiveCost& cost);
 
 }  // namespace accosim

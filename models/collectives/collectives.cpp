@@ -51,6 +51,7 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
   const bool between = ring.node.size() > 1;
   bool ll = !between;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    if (is_like_the_one_before(ring, i)) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     const IntraLink& link = group.intra;
     path.start = std::max(path.start, link.start);
@@ -137,6 +138,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
   cost.protocol = protocol;
+  cost.edge = edge;
   const Seconds launch = path.start + (ll         ? path.ll_latency * kLlLaunch
                                        : exchange ? path.exchange_launch
                                                   : path.launch);
@@ -221,6 +223,7 @@ bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring
   if (is_exchange(kind)) return false;
   const bool between = ring.node.size() > 1;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    if (is_like_the_one_before(ring, i)) continue;
     const NodeGroup& group = group_of(cluster, ring, i);
     if (group.nics.kind == kOwnRings || (between ? group.nics.kind : group.intra.generation).empty()) return false;
   }
@@ -268,7 +271,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const Way& way : ways) {
     const CollectiveCost cost = cost_of(way, Protocol::kSimple, path, edge, ring.ranks);
-    const Seconds time = collective_time(kind, cost, cluster, ring);
+    const Seconds time = collective_time(cost);
     if (time < least) least = time, best = cost;
   }
   best.channels = channels_of(kind, bytes, ring.ranks, best.algorithm, Protocol::kSimple, channels);
@@ -278,7 +281,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
 
 Seconds collective_time(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                         std::optional<Algorithm> only) {
-  return collective_time(kind, collective_cost(kind, bytes, cluster, ring, only), cluster, ring);
+  return collective_time(collective_cost(kind, bytes, cluster, ring, only));
 }
 
 }  // namespace accosim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
@@ -24,7 +25,11 @@ Seconds slowest_switch(const Cluster& cluster, const Ring& ring) {
 }  // namespace
 
 double greatest_load(int flows) {
-  double load = 0, term = std::exp(-1.0), below = term;  // P(0), P(at most 0)
+  thread_local std::map<int, double> known;  // a fit asks of the same few thousands of times
+  const auto [place, is_new] = known.emplace(flows, 0);
+  double& load = place->second;
+  if (!is_new) return load;
+  double term = std::exp(-1.0), below = term;  // P(0), P(at most 0)
   constexpr int kMost = 40;
   for (int k = 0; k < kMost; ++k) {
     load += 1 - std::pow(below, flows);

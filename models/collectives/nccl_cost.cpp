@@ -311,23 +311,19 @@ double steps_apart(CollectiveKind kind, const NcclWay& way, const Cluster& clust
   return (kind == CollectiveKind::kAllReduce ? 2 : 1) * std::min<double>(edges, nodes - 1);
 }
 
-/// Channels of the communicator; on one node of GPUs that say nothing of them those of a DGX A100.
-int channels_of_all(const Cluster& cluster, const Ring& ring) {
-  constexpr int kUsual = 24;
-  if (ring.node.size() > 1) return std::max(1, network_channels(cluster, ring));
-  const int channels = communicator_channels(cluster, ring);
-  return channels > 0 ? channels : kUsual;
-}
-
 /// What is asked of a cluster and a ring more than once for a price.
 struct Sight {
   Slowest all;
-  int channels;  ///< of the communicator
+  int channels;    ///< of the communicator; on one node of GPUs that say nothing of them those of a DGX A100
+  bool holds_sms;  ///< the GPUs say how many
   NcclCommunicator c;
 };
 
 Sight sight_of(const Cluster& cluster, const Ring& ring) {
-  Sight sight{slowest_of(cluster, ring), channels_of_all(cluster, ring), {}};
+  constexpr int kUsual = 24;
+  const int said = communicator_channels(cluster, ring);
+  const int channels = said > 0 ? said : ring.node.size() > 1 ? std::max(1, network_channels(cluster, ring)) : kUsual;
+  Sight sight{slowest_of(cluster, ring), channels, said > 0, {}};
   const Slowest& all = sight.all;
   NcclCommunicator& c = sight.c;
   c.version = cluster.nccl;
@@ -411,17 +407,17 @@ NcclSteps steps_of(CollectiveKind kind, Bytes bytes, const Sight& sight, const R
 }
 
 CollectiveCost cost_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const Sight& sight,
-                       const NcclWay& way) {
+                       const NcclWay& way, BytesPerSecond edge) {
   const Slowest& all = sight.all;
   const int communicator = sight.channels;
-  const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
   const NcclSteps steps = steps_of(kind, bytes, sight, ring, way, edge);
   const StepLinks& links = steps.links;
   const StepTime time = time_of(kind, way, links, bytes, all, ring);
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
   cost.protocol = way.protocol;
-  cost.channels = communicator_channels(cluster, ring) == 0 ? 0 : links.channels;
+  cost.edge = edge;
+  cost.channels = sight.holds_sms ? links.channels : 0;
   if (ring.node.size() > 1) cost.edge_bytes = all.contention * links.flags * edge_bytes(kind, way, bytes, ring);
   if (ring.node.size() == 1)
     cost.intra = way.algorithm == Algorithm::kNvls ? bytes / (ring.ranks / (2.0 * (ring.ranks - 1)) * all.nvls_rate)
@@ -460,26 +456,27 @@ NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, c
 
 CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                          const NcclWay& way) {
-  return cost_of(kind, bytes, cluster, ring, sight_of(cluster, ring), way);
+  return cost_of(kind, bytes, cluster, ring, sight_of(cluster, ring), way, edge_bandwidth(kind, cluster, ring));
 }
 
 CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                          std::optional<Algorithm> only) {
   const Sight sight = sight_of(cluster, ring);
   const std::vector<NcclWay> ways = ways_of(kind, cluster, sight, only);
+  const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
   if (cluster.tuner != Tuner::kFastest) {
     NcclWay way = nccl_choice(sight.c, kind, bytes, ways);
     if (cluster.tuner == Tuner::kAws && !only)
       if (const std::optional<NcclWay> chosen = aws_choice(sight.c, kind, bytes);
           chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
         way = *chosen;
-    return cost_of(kind, bytes, cluster, ring, sight, way);
+    return cost_of(kind, bytes, cluster, ring, sight, way, edge);
   }
   CollectiveCost best;
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const NcclWay& way : ways) {
-    const CollectiveCost cost = cost_of(kind, bytes, cluster, ring, sight, way);
-    const Seconds time = collective_time(kind, cost, cluster, ring);
+    const CollectiveCost cost = cost_of(kind, bytes, cluster, ring, sight, way, edge);
+    const Seconds time = collective_time(cost);
     if (time < least) least = time, best = cost;
   }
   return best;

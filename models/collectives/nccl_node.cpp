@@ -74,7 +74,7 @@ BytesPerSecond ends_bandwidth(const Cluster& cluster, const Ring& ring) {
 NcclGraphs graphs_between(const Cluster& cluster, const Ring& ring) {
   const auto whole = [&](std::size_t i) { return ring.here(i) == group_of(cluster, ring, i).gpus; };
   bool all = true;  // GPUs of its nodes, for which the lines were printed
-  for (std::size_t i = 0; i < ring.node.size(); ++i) all = all && whole(i);
+  for (std::size_t i = 0; i < ring.node.size(); ++i) all = all && (is_like_the_one_before(ring, i) || whole(i));
   if (cluster.graphs && all) return *cluster.graphs;
   NcclGraphs least;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {

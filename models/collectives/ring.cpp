@@ -19,6 +19,18 @@ double edges_of(CollectiveKind kind, const Ring& ring) {
   return static_cast<double>(ring.node.size()) - (kind == CollectiveKind::kBroadcast ? 1 : 0);
 }
 
+namespace {
+
+/// Every price of the ring asks.
+Ring looked_at(Ring ring) {
+  std::vector<bool> as_before(ring.node.size());
+  for (std::size_t i = 0; i < ring.node.size(); ++i) as_before[i] = is_like_the_one_before(ring, i);
+  ring.as_before = std::move(as_before);
+  return ring;
+}
+
+}  // namespace
+
 Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) {
   struct Here {
     int group = 0;
@@ -39,7 +51,7 @@ Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) 
     ring.ranks += static_cast<int>(here.gpus.size());
     ring.gpus.push_back(std::move(here.gpus));
   }
-  return ring;
+  return looked_at(std::move(ring));
 }
 
 Ring whole_ring(const Cluster& cluster) {
@@ -54,10 +66,11 @@ Ring whole_ring(const Cluster& cluster) {
       ring.ranks += cluster.nodes[g].gpus;
     }
   }
-  return ring;
+  return looked_at(std::move(ring));
 }
 
 bool is_like_the_one_before(const Ring& ring, std::size_t i) {
+  if (!ring.as_before.empty()) return ring.as_before[i];
   return i > 0 && ring.node_group[i] == ring.node_group[i - 1] && ring.gpus[i] == ring.gpus[i - 1];
 }
 

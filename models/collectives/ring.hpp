@@ -42,6 +42,8 @@ struct Ring {
   std::vector<std::vector<int>> gpus;  ///< those of the node that take part, ascending
   int ranks = 0;                       ///< of all nodes
   double core_share = 1;               ///< of an oversubscribed core, where rings of other nodes run at the same time
+  std::vector<bool>
+      as_before{};  ///< one a node: as the one before it; empty where nobody looked, as in a ring that is changed
 
   int here(std::size_t i) const { return static_cast<int>(gpus[i].size()); }
 };

@@ -80,8 +80,9 @@ Ring one_to_one(const Ring& ring) {
 
 bool is_edge_like_the_one_before(const Ring& ring, std::size_t edge) {
   const std::size_t next = after(ring, edge);
-  return is_like_the_one_before(ring, edge) && ring.node_group[next] == ring.node_group[edge] &&
-         ring.gpus[next] == ring.gpus[edge];
+  if (next > 0) return is_like_the_one_before(ring, edge) && is_like_the_one_before(ring, next);
+  return is_like_the_one_before(ring, edge) && ring.node_group[0] == ring.node_group[edge] &&
+         ring.gpus[0] == ring.gpus[edge];
 }
 
 }  // namespace

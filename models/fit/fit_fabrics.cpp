@@ -90,15 +90,24 @@ class Prior {
     std::vector<std::vector<double>> out;
     for (std::size_t j = 0; j < p.size(); ++j) {
       const Parameters more = moved(all_, p, j, kDerivativeStep), less = moved(all_, p, j, -kDerivativeStep);
-      out.emplace_back(samples.size(), 0.0);
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        Nics high = samples[i].cluster.nodes.front().nics, low = high;
+      std::vector<bool> moves;  // by kind
+      for (const std::string& kind : kinds_) {
+        Nics high, low;
+        high.kind = low.kind = kind;
         set(high, more);
         set(low, less);
-        if (high != low) out[j][i] = (residual(samples[i], more) - residual(samples[i], less)) / (2 * kDerivativeStep);
+        moves.push_back(high != low);
       }
+      out.emplace_back(samples.size(), 0.0);
+      for (std::size_t i = 0; i < samples.size(); ++i)
+        if (moves[kind_number(samples[i])])
+          out[j][i] = (residual(samples[i], more) - residual(samples[i], less)) / (2 * kDerivativeStep);
     }
     return out;
+  }
+
+  std::size_t kind_number(const LinkSample& sample) const {
+    return static_cast<std::size_t>(std::find(kinds_.begin(), kinds_.end(), kind_of(sample)) - kinds_.begin());
   }
 
   std::vector<double> residuals(LinkSamples& samples, const Parameters& p) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "models/collectives/nccl_node.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 
@@ -57,6 +58,8 @@ LinkSample light(const MeasuredCollective& measured) {
     bare.cpu = group.cpu;
     sample.cluster.nodes.push_back(std::move(bare));
   }
+  // What the search finds, no number of a fit moves.
+  if (query.nodes > 1) sample.cluster.graphs = graphs_between(sample.cluster, sample.ring);
   return sample;
 }
 

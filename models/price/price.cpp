@@ -158,8 +158,7 @@ void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
   const Ring ring = ring_of(costs.places, members_of(costs.layout, {over(Dim::kTensor)}, rank));
   const PriceOfCollective price = [&](CollectiveKind collective, Bytes bytes) {
     const CollectiveCost cost = collective_cost(collective, bytes, costs.cluster, ring);
-    return CollectivePrice{collective_time(collective, cost, costs.cluster, ring),
-                           costs.interference ? cost.channels : 0};
+    return CollectivePrice{collective_time(cost), costs.interference ? cost.channels : 0};
   };
   const int cut = costs.parallel.overlap_tensor ? kind.share.tensor : 1;
   std::vector<TensorWaits> different;

@@ -43,7 +43,7 @@ ByMessage row_of(const PlanRequest& request, Bytes bytes, const Cluster& cluster
   row.nodes = static_cast<int>(ring.node.size());
   row.channels = query.links.channels;
   row.messages = played.messages;
-  row.closed_form = collective_time(request.kind, cost, cluster, ring);
+  row.closed_form = collective_time(cost);
   row.played = nccl_steps(request.kind, bytes, cluster, ring, way).launch + played.end;
   return row;
 }

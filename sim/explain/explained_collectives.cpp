@@ -29,7 +29,7 @@ CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, c
   row.steps = cost.steps;
   row.net_steps = cost.net_steps;
   row.turns = cost.turns;
-  row.alone = collective_time(kind, cost, cluster, ring);
+  row.alone = collective_time(cost);
   row.spread = communication_spread(cluster, ring, bytes);
   for (const StepBound bound : all_bounds()) row.terms.emplace_back(name_of(bound), term_of(cost.terms, bound));
   row.binds = name_of(bound_of(cost.terms));

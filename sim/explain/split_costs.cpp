@@ -156,7 +156,7 @@ Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
   if (kind.share.tensor == 1) return sum;
   const Ring ring = ring_of(costs, {over(Dim::kTensor)}, kind.first_rank);
   const auto time = [&](CollectiveKind collective, Bytes bytes) {
-    return collective_time(collective, collective_cost(collective, bytes, costs.cluster, ring), costs.cluster, ring);
+    return collective_time(collective_cost(collective, bytes, costs.cluster, ring));
   };
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators)

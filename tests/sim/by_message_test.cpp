@@ -29,7 +29,7 @@ Cluster nodes_of_8(int nodes) {
 double steps_time(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
   const Ring ring = whole_ring(cluster);
   const Seconds launch = nccl_steps(kind, Bytes{bytes}, cluster, ring, way).launch;
-  return (collective_time(kind, nccl_cost(kind, Bytes{bytes}, cluster, ring, way), cluster, ring) - launch).value;
+  return (collective_time(nccl_cost(kind, Bytes{bytes}, cluster, ring, way)) - launch).value;
 }
 
 double played(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {

@@ -105,8 +105,7 @@ TEST(SplitSizes, SlicesOfGpt3AreGatheredWhereTheyArrive) {
   const Bytes all{2048.0 * 12288 * 2};
   const Ring node = ring_of(costs, {over(Dim::kTensor)}, 0);
   const CollectiveKind kind = CollectiveKind::kAllGather;
-  const double gather =
-      collective_time(kind, collective_cost(kind, all, costs.cluster, node), costs.cluster, node).value;
+  const double gather = collective_time(collective_cost(kind, all, costs.cluster, node)).value;
   ASSERT_EQ(whole.size(), 16u);
   ASSERT_EQ(sliced.size(), 16u);
   for (std::size_t stage = 0; stage < 16; ++stage) {
