@@ -139,11 +139,8 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
   ASSERT_EQ(exchanges(input).size(), 1u);
   EXPECT_EQ(exchanges(input)[0].ranks, Ranks{kAllData});
-  const Seconds ring =
-      collective_time(CollectiveKind::kAllReduce,
-                      collective_cost(CollectiveKind::kAllReduce, costs.parameter_bytes(costs.kinds[0]), costs.cluster,
-                                      costs.world, Algorithm::kRing),
-                      costs.cluster, costs.world);
+  const Seconds ring = collective_time(CollectiveKind::kAllReduce, costs.parameter_bytes(costs.kinds[0]), costs.cluster,
+                                       costs.world, Algorithm::kRing);
   EXPECT_NEAR(ring.value, 12 * 3e-6 + 2 * (5e-6 + 30e-3) + 3.5 * P / 125e6, 1e-9);
   // NCCL's tree over two nodes sends each byte once, and is what is taken.
   const double tree = 2 * 3 * 3e-6 + 2 * (5e-6 + 30e-3) + 2 * P / 125e6;
