@@ -217,11 +217,11 @@ configure() {
   printf '%s\n' "$root" "$1" "$(command -v ccache)" >"$stamp"
 }
 
-# sum_up_headers: beside each precompiled header what ccache may know it by, since its bytes name the clone: our headers and
-# Debian's packages.
+# sum_up_headers: beside each precompiled header what ccache may know it by, since its bytes name the clone: those of our
+# headers that one may include, and Debian's packages.
 sum_up_headers() {
   local sum header
-  sum=$({ cd "$root" && find . -path ./build -prune -o -name '*.hpp' -print0 | LC_ALL=C sort -z | xargs -0 cat; dpkg-query -W 2>/dev/null; } | sha256sum)
+  sum=$({ cd "$root" && find models sim tests/support -name '*.hpp' -print0 | LC_ALL=C sort -z | xargs -0 cat; dpkg-query -W 2>/dev/null; } | sha256sum)
   while IFS= read -r -d '' header; do
     { printf '%s\n' "$sum" && sed "s|$root||" "$header"; } | tee "$header.pch.sum" >"$header.gch.sum"
   done < <(find "$build_folder" -name cmake_pch.hxx -print0)

@@ -399,6 +399,16 @@ std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const 
   return ways;
 }
 
+std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Sight& sight,
+                                 const std::vector<NcclWay>& ways, std::optional<Algorithm> only) {
+  if (cluster.tuner == Tuner::kFastest) return std::nullopt;
+  if (cluster.tuner == Tuner::kAws && !only)
+    if (const std::optional<NcclWay> chosen = aws_choice(sight.c, kind, bytes);
+        chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
+      return chosen;
+  return nccl_choice(sight.c, kind, bytes, ways);
+}
+
 NcclSteps steps_of(CollectiveKind kind, Bytes bytes, const Sight& sight, const Ring& ring, const NcclWay& way,
                    BytesPerSecond edge) {
   const int channels = std::max(1, channels_of(kind, bytes, ring.ranks, way.algorithm, way.protocol, sight.channels));
@@ -450,6 +460,12 @@ std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, cons
   return ways_of(kind, cluster, sight_of(cluster, ring), only);
 }
 
+std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                 std::optional<Algorithm> only) {
+  const Sight sight = sight_of(cluster, ring);
+  return tuned_way(kind, bytes, cluster, sight, ways_of(kind, cluster, sight, only), only);
+}
+
 NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way) {
   return steps_of(kind, bytes, sight_of(cluster, ring), ring, way, edge_bandwidth(kind, cluster, ring));
 }
@@ -464,14 +480,8 @@ CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluste
   const Sight sight = sight_of(cluster, ring);
   const std::vector<NcclWay> ways = ways_of(kind, cluster, sight, only);
   const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
-  if (cluster.tuner != Tuner::kFastest) {
-    NcclWay way = nccl_choice(sight.c, kind, bytes, ways);
-    if (cluster.tuner == Tuner::kAws && !only)
-      if (const std::optional<NcclWay> chosen = aws_choice(sight.c, kind, bytes);
-          chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
-        way = *chosen;
-    return cost_of(kind, bytes, cluster, ring, sight, way, edge);
-  }
+  if (const auto way = tuned_way(kind, bytes, cluster, sight, ways, only))
+    return cost_of(kind, bytes, cluster, ring, sight, *way, edge);
   CollectiveCost best;
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const NcclWay& way : ways) {

@@ -2,6 +2,7 @@
 // chosen one is priced step by step.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/collectives/collective_cost.hpp"
@@ -23,6 +24,11 @@ BytesPerSecond block_rate(const Cluster& cluster, const Ring& ring);
 /// release, GPUs and cluster have them.
 std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only);
+
+/// The one of them that NCCL's tuner, or AWS's, chooses, by no number of links or adapters that is fitted; nothing with
+/// Tuner::kFastest.
+std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                 std::optional<Algorithm> only);
 
 /// What the price of a way is made of: its steps, and what passes before the first (start and launch).
 struct NcclSteps {

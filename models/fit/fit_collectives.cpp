@@ -367,7 +367,7 @@ std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samp
     for (NodeGroup& group : between.back().cluster.nodes) group = with_links(std::move(group), fits);
   }
   if (between.size() < kFewest) return fits;
-  for (LinkFit& fit : fit_fabrics(between)) fits.push_back(std::move(fit));
+  for (LinkFit& fit : fit_fabrics(std::move(between))) fits.push_back(std::move(fit));
   return fits;
 }
 

@@ -6,6 +6,8 @@
 
 #include "models/base/minimise.hpp"
 #include "models/base/statistics.hpp"
+#include "models/collectives/collectives.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
@@ -192,7 +194,10 @@ double growth_beyond(const std::string& kind) {
   return is_hashed(kind) ? std::hypot(kModel, kCollisions) : kModel;
 }
 
-std::vector<LinkFit> fit_fabrics(const LinkSamples& samples) {
+std::vector<LinkFit> fit_fabrics(LinkSamples samples) {
+  for (LinkSample& each : samples)
+    if (goes_by_steps(each.kind, each.cluster, each.ring))
+      each.way = tuned_way(each.kind, each.bytes, each.cluster, each.ring, each.only);
   const Prior prior(samples);
   const LinkQuality strangers = quality_of_strangers(samples);
   std::vector<LinkFit> fits;

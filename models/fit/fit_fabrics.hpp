@@ -13,7 +13,7 @@ namespace accosim {
 /// known. Four numbers a kind at the most: share of the wire, latency, cost of a message, and the host's copies where
 /// it copies. Each is that of the prior times a deviation of the kind; the prior's own centre is fitted too. Kinds
 /// without samples have no sources. Deterministic.
-std::vector<LinkFit> fit_fabrics(const LinkSamples& samples);
+std::vector<LinkFit> fit_fabrics(LinkSamples samples);
 
 /// The numbers that a kind of adapters has of its own, at most four, and those that all kinds share; by their keys.
 std::vector<std::string> own_fabric_numbers(const std::string& kind);

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "models/collectives/collectives.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -17,7 +19,8 @@ constexpr double kMiB = 1024.0 * 1024.0;
 }  // namespace
 
 double LinkSample::log_ratio() const {
-  const Seconds predicted = collective_time(kind, bytes, cluster, ring, only) + offset;
+  const Seconds predicted = offset + (way ? collective_time(nccl_cost(kind, bytes, cluster, ring, *way))
+                                          : collective_time(kind, bytes, cluster, ring, only));
   return std::log((back_to_back ? predicted - start_of(cluster, ring) : predicted) / time);
 }
 

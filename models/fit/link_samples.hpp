@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/collectives/collective_query.hpp"
+#include "models/collectives/nccl_tuner.hpp"
 #include "models/fit/fit_kernels.hpp"
 #include "models/spec/cluster.hpp"
 
@@ -47,6 +48,7 @@ struct LinkSample {
   Seconds offset, time;
   bool back_to_back = false;
   std::optional<Algorithm> only;
+  std::optional<NcclWay> way{};  ///< tuned_way(), once no more than adapters are fitted
   std::string source;
   double trust = 1;   ///< MeasuredCollective::trust
   double weight = 1;  ///< its residual is multiplied by it
