@@ -42,8 +42,7 @@ struct Ring {
   std::vector<std::vector<int>> gpus;  ///< those of the node that take part, ascending
   int ranks = 0;                       ///< of all nodes
   double core_share = 1;               ///< of an oversubscribed core, where rings of other nodes run at the same time
-  std::vector<bool>
-      as_before{};  ///< one a node: as the one before it; empty where nobody looked, as in a ring that is changed
+  std::vector<bool> as_before{};       ///< whether a node is as the one before it; empty: not known
 
   int here(std::size_t i) const { return static_cast<int>(gpus[i].size()); }
 };

@@ -63,7 +63,7 @@ class Prior {
  public:
   explicit Prior(const LinkSamples& samples) : all_(centres()) {
     for (const LinkSample& sample : samples) {
-      if (std::find(kinds_.begin(), kinds_.end(), kind_of(sample)) != kinds_.end()) continue;
+      if (number_of(kind_of(sample)) < kinds_.size()) continue;
       kinds_.push_back(kind_of(sample));
       all_.insert(all_.end(), deviations().begin(), deviations().end());
     }
@@ -77,9 +77,9 @@ class Prior {
 
  private:
   void set(Nics& nics, const Parameters& p) const {
-    const auto kind = std::find(kinds_.begin(), kinds_.end(), nics.kind);
-    if (kind == kinds_.end()) return set_nics(nics, p, std::nullopt);
-    set_nics(nics, p, kCentres + kDeviations * static_cast<std::size_t>(kind - kinds_.begin()));
+    const std::size_t kind = number_of(nics.kind);
+    if (kind == kinds_.size()) return set_nics(nics, p, std::nullopt);
+    set_nics(nics, p, kCentres + kDeviations * kind);
   }
 
   double residual(LinkSample& sample, const Parameters& p) const {
@@ -102,14 +102,14 @@ class Prior {
       }
       out.emplace_back(samples.size(), 0.0);
       for (std::size_t i = 0; i < samples.size(); ++i)
-        if (moves[kind_number(samples[i])])
+        if (moves[number_of(kind_of(samples[i]))])
           out[j][i] = (residual(samples[i], more) - residual(samples[i], less)) / (2 * kDerivativeStep);
     }
     return out;
   }
 
-  std::size_t kind_number(const LinkSample& sample) const {
-    return static_cast<std::size_t>(std::find(kinds_.begin(), kinds_.end(), kind_of(sample)) - kinds_.begin());
+  std::size_t number_of(const std::string& kind) const {
+    return static_cast<std::size_t>(std::find(kinds_.begin(), kinds_.end(), kind) - kinds_.begin());
   }
 
   std::vector<double> residuals(LinkSamples& samples, const Parameters& p) const {
