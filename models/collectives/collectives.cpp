@@ -249,7 +249,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   const double passes = kind == CollectiveKind::kAllReduce ? 2 : 1;
   const Bytes sent = is_to_one(kind) ? bytes : passes * (n - 1) / n * bytes;
   if (goes_by_steps(kind, cluster, ring)) {
-    best = nccl_cost(kind, bytes, cluster, ring, only);
+    best = NcclPrices(kind, cluster, ring).of(bytes, only);
     best.sent_per_rank = sent;
     return best;
   }

@@ -311,19 +311,23 @@ double steps_apart(CollectiveKind kind, const NcclWay& way, const Cluster& clust
   return (kind == CollectiveKind::kAllReduce ? 2 : 1) * std::min<double>(edges, nodes - 1);
 }
 
+}  // namespace
+
 /// What is asked of a cluster and a ring more than once for a price.
-struct Sight {
+struct NcclSight {
   Slowest all;
   int channels;    ///< of the communicator; on one node of GPUs that say nothing of them those of a DGX A100
   bool holds_sms;  ///< the GPUs say how many
   NcclCommunicator c;
 };
 
-Sight sight_of(const Cluster& cluster, const Ring& ring) {
+namespace {
+
+NcclSight sight_of(const Cluster& cluster, const Ring& ring) {
   constexpr int kUsual = 24;
   const int said = communicator_channels(cluster, ring);
   const int channels = said > 0 ? said : ring.node.size() > 1 ? std::max(1, network_channels(cluster, ring)) : kUsual;
-  Sight sight{slowest_of(cluster, ring), channels, said > 0, {}};
+  NcclSight sight{slowest_of(cluster, ring), channels, said > 0, {}};
   const Slowest& all = sight.all;
   NcclCommunicator& c = sight.c;
   c.version = cluster.nccl;
@@ -378,7 +382,7 @@ bool is_called(const char* name, const std::string& in_lower_case) {
                     [](char lower, char c) { return lower == std::tolower(static_cast<unsigned char>(c)); });
 }
 
-std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const Sight& sight,
+std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const NcclSight& sight,
                              std::optional<Algorithm> only) {
   const Slowest& all = sight.all;
   const NcclCommunicator& c = sight.c;
@@ -399,7 +403,7 @@ std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const 
   return ways;
 }
 
-std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Sight& sight,
+std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const NcclSight& sight,
                                  const std::vector<NcclWay>& ways, std::optional<Algorithm> only) {
   if (cluster.tuner == Tuner::kFastest) return std::nullopt;
   if (cluster.tuner == Tuner::kAws && !only)
@@ -409,15 +413,15 @@ std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster
   return nccl_choice(sight.c, kind, bytes, ways);
 }
 
-NcclSteps steps_of(CollectiveKind kind, Bytes bytes, const Sight& sight, const Ring& ring, const NcclWay& way,
+NcclSteps steps_of(CollectiveKind kind, Bytes bytes, const NcclSight& sight, const Ring& ring, const NcclWay& way,
                    BytesPerSecond edge) {
   const int channels = std::max(1, channels_of(kind, bytes, ring.ranks, way.algorithm, way.protocol, sight.channels));
   return {links_of(kind, way, sight.c, sight.all, bytes, sight.channels, channels, edge),
           sight.all.start + launch_of(way, sight.all)};
 }
 
-CollectiveCost cost_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const Sight& sight,
-                       const NcclWay& way, BytesPerSecond edge) {
+CollectiveCost cost_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                       const NcclSight& sight, const NcclWay& way, BytesPerSecond edge) {
   const Slowest& all = sight.all;
   const int communicator = sight.channels;
   const NcclSteps steps = steps_of(kind, bytes, sight, ring, way, edge);
@@ -462,7 +466,7 @@ std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, cons
 
 std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                                  std::optional<Algorithm> only) {
-  const Sight sight = sight_of(cluster, ring);
+  const NcclSight sight = sight_of(cluster, ring);
   return tuned_way(kind, bytes, cluster, sight, ways_of(kind, cluster, sight, only), only);
 }
 
@@ -470,22 +474,26 @@ NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, c
   return steps_of(kind, bytes, sight_of(cluster, ring), ring, way, edge_bandwidth(kind, cluster, ring));
 }
 
-CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                         const NcclWay& way) {
-  return cost_of(kind, bytes, cluster, ring, sight_of(cluster, ring), way, edge_bandwidth(kind, cluster, ring));
+NcclPrices::NcclPrices(CollectiveKind kind, const Cluster& cluster, const Ring& ring)
+    : kind_(kind),
+      cluster_(cluster),
+      ring_(ring),
+      sight_(std::make_unique<const NcclSight>(sight_of(cluster, ring))),
+      edge_(edge_bandwidth(kind, cluster, ring)) {}
+
+NcclPrices::~NcclPrices() = default;
+
+CollectiveCost NcclPrices::of(Bytes bytes, const NcclWay& way) const {
+  return cost_of(kind_, bytes, cluster_, ring_, *sight_, way, edge_);
 }
 
-CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                         std::optional<Algorithm> only) {
-  const Sight sight = sight_of(cluster, ring);
-  const std::vector<NcclWay> ways = ways_of(kind, cluster, sight, only);
-  const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
-  if (const auto way = tuned_way(kind, bytes, cluster, sight, ways, only))
-    return cost_of(kind, bytes, cluster, ring, sight, *way, edge);
+CollectiveCost NcclPrices::of(Bytes bytes, std::optional<Algorithm> only) const {
+  const std::vector<NcclWay> ways = ways_of(kind_, cluster_, *sight_, only);
+  if (const auto way = tuned_way(kind_, bytes, cluster_, *sight_, ways, only)) return of(bytes, *way);
   CollectiveCost best;
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const NcclWay& way : ways) {
-    const CollectiveCost cost = cost_of(kind, bytes, cluster, ring, sight, way, edge);
+    const CollectiveCost cost = of(bytes, way);
     const Seconds time = collective_time(cost);
     if (time < least) least = time, best = cost;
   }

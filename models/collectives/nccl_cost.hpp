@@ -2,6 +2,7 @@
 // chosen one is priced step by step.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -37,12 +38,24 @@ struct NcclSteps {
 };
 NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way);
 
-/// One way, whoever chose it: all-reduce, reduce-scatter, all-gather or broadcast over a ring.
-CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                         const NcclWay& way);
+/// Prices of one kind over one ring (all-reduce, reduce-scatter, all-gather or broadcast): what no size changes is
+/// looked at once. Refers to the cluster and the ring.
+class NcclPrices {
+ public:
+  NcclPrices(CollectiveKind kind, const Cluster& cluster, const Ring& ring);
+  ~NcclPrices();
 
-/// The way that Cluster::tuner chooses.
-CollectiveCost nccl_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
-                         std::optional<Algorithm> only);
+  /// One way, whoever chose it.
+  CollectiveCost of(Bytes bytes, const NcclWay& way) const;
+  /// The way that Cluster::tuner chooses.
+  CollectiveCost of(Bytes bytes, std::optional<Algorithm> only) const;
+
+ private:
+  CollectiveKind kind_;
+  const Cluster& cluster_;
+  const Ring& ring_;
+  std::unique_ptr<const struct NcclSight> sight_;
+  BytesPerSecond edge_;
+};
 
 }  // namespace accosim

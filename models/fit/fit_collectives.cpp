@@ -6,11 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "models/base/minimise.hpp"
+#include "models/collectives/collectives.hpp"
+#include "models/collectives/nccl_cost.hpp"
 #include "models/fit/fit_fabrics.hpp"
 #include "models/fit/link_samples.hpp"
 #include "models/spec/cluster.hpp"
@@ -134,16 +137,23 @@ double robust(double residual) {
 using Board = std::pair<std::string, std::string>;  ///< kind and generation
 Board board_of(const IntraLink& link) { return {link.kind, link.generation}; }
 
-double log_ratio(LinkSample& sample, const Numbers& numbers) {
+void set(LinkSample& sample, const Numbers& numbers) {
   std::vector<NodeGroup>& groups = sample.cluster.nodes;
   for (std::size_t i = groups.size(); i-- > 0;)
     if (i == 0 || board_of(groups[i].intra) == board_of(groups[0].intra))
       groups[i].intra = with_numbers(std::move(groups[i].intra), numbers);
-  return sample.log_ratio();
 }
 
-double residual_of(LinkSample& sample, const Numbers& numbers) {
-  return sample.weight * robust(log_ratio(sample, numbers));
+/// Over PCIe a number that is fitted, crowding, is one that NCCL's choice goes by.
+void settle_ways(LinkSamples& samples) {
+  Numbers usual;
+  for (std::size_t n = 0; n < kNumbers; ++n) usual[n] = fitted()[n].shared.usual;
+  for (LinkSample& sample : samples) {
+    if (is_over_pcie(sample.cluster.nodes.front().intra.kind)) continue;
+    set(sample, usual);
+    if (goes_by_steps(sample.kind, sample.cluster, sample.ring))
+      sample.way = tuned_way(sample.kind, sample.bytes, sample.cluster, sample.ring, sample.only);
+  }
 }
 
 /// All boards in one: the shared numbers, and of each board those of its own.
@@ -205,8 +215,20 @@ class JointFit {
     std::vector<double> out;
     for (auto& [board, of_board] : samples_) {
       const Numbers numbers = numbers_of(board, p);
-      for (LinkSample& sample : of_board) out.push_back(residual_of(sample, numbers));
+      for (const double residual : residuals(of_board, numbers)) out.push_back(residual);
     }
+    return out;
+  }
+
+  /// `number`: only of the samples that depend on it, the others' are 0.
+  static std::vector<double> residuals(LinkSamples& samples, const Numbers& numbers,
+                                       std::optional<std::size_t> number = {}) {
+    std::vector<double> out = log_ratios(samples, [&](LinkSample& sample) {
+      if (number && !depends(sample, *number)) return false;
+      set(sample, numbers);
+      return true;
+    });
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = samples[i].weight * robust(out[i]);
     return out;
   }
 
@@ -223,9 +245,10 @@ class JointFit {
         if (movers.empty()) continue;
         Numbers more = numbers_of(board, p);
         more[n] *= std::exp(kDerivativeStep);
+        const std::vector<double> there = residuals(of_board, more, n);
         for (std::size_t i = 0; i < of_board.size(); ++i) {
           if (!depends(of_board[i], n)) continue;
-          const double slope = (residual_of(of_board[i], more) - here[first + i]) / kDerivativeStep;
+          const double slope = (there[i] - here[first + i]) / kDerivativeStep;
           for (const std::size_t k : movers) out[k][first + i] += slope;
         }
       }
@@ -241,9 +264,10 @@ class JointFit {
 };
 
 std::vector<double> log_ratios(LinkSamples samples, const Numbers& numbers) {
-  std::vector<double> out;
-  for (LinkSample& sample : samples) out.push_back(log_ratio(sample, numbers));
-  return out;
+  return log_ratios(samples, [&](LinkSample& sample) {
+    set(sample, numbers);
+    return true;
+  });
 }
 
 std::string what_is(const LinkSample& sample) {
@@ -360,6 +384,7 @@ std::vector<LinkFit> fit_collectives(const std::vector<MeasuredCollective>& samp
   LinkSamples inside, between;
   for (const MeasuredCollective& measured : samples)
     if (measured.query.nodes == 1) inside.push_back(light(measured));
+  settle_ways(inside);
   for (LinkFit& fit : fit_boards(inside, cross, unmeasured)) fits.push_back(std::move(fit));
   for (const MeasuredCollective& measured : samples) {
     if (measured.query.nodes == 1 || measured.query.cluster->nodes.front().nics.kind == kOwnRings) continue;

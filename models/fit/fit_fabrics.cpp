@@ -69,7 +69,8 @@ class Prior {
     }
     LinkSamples own = samples;
     weigh_series(own, kEffective, kScale);
-    at_ = minimise([&](const Parameters& p) { return residuals(own, p); }, all_, {},
+    const std::vector<bool> all_kinds(kinds_.size(), true);
+    at_ = minimise([&](const Parameters& p) { return residuals(own, p, all_kinds); }, all_, {},
                    [&](const Parameters& p) { return slopes(own, p); });
   }
 
@@ -80,11 +81,6 @@ class Prior {
     const std::size_t kind = number_of(nics.kind);
     if (kind == kinds_.size()) return set_nics(nics, p, std::nullopt);
     set_nics(nics, p, kCentres + kDeviations * kind);
-  }
-
-  double residual(LinkSample& sample, const Parameters& p) const {
-    for (NodeGroup& group : sample.cluster.nodes) set(group.nics, p);
-    return sample.weight * sample.log_ratio();
   }
 
   /// Most parameters move samples of one kind, and the others are not asked.
@@ -100,10 +96,9 @@ class Prior {
         set(low, less);
         moves.push_back(high != low);
       }
-      out.emplace_back(samples.size(), 0.0);
-      for (std::size_t i = 0; i < samples.size(); ++i)
-        if (moves[number_of(kind_of(samples[i]))])
-          out[j][i] = (residual(samples[i], more) - residual(samples[i], less)) / (2 * kDerivativeStep);
+      out.push_back(residuals(samples, more, moves));
+      const std::vector<double> low = residuals(samples, less, moves);
+      for (std::size_t i = 0; i < samples.size(); ++i) out[j][i] = (out[j][i] - low[i]) / (2 * kDerivativeStep);
     }
     return out;
   }
@@ -112,9 +107,14 @@ class Prior {
     return static_cast<std::size_t>(std::find(kinds_.begin(), kinds_.end(), kind) - kinds_.begin());
   }
 
-  std::vector<double> residuals(LinkSamples& samples, const Parameters& p) const {
-    std::vector<double> out;
-    for (LinkSample& sample : samples) out.push_back(residual(sample, p));
+  /// `asked`: by kind; the others' are 0.
+  std::vector<double> residuals(LinkSamples& samples, const Parameters& p, const std::vector<bool>& asked) const {
+    std::vector<double> out = log_ratios(samples, [&](LinkSample& sample) {
+      if (!asked[number_of(kind_of(sample))]) return false;
+      for (NodeGroup& group : sample.cluster.nodes) set(group.nics, p);
+      return true;
+    });
+    for (std::size_t i = 0; i < samples.size(); ++i) out[i] *= samples[i].weight;
     return out;
   }
 
@@ -124,12 +124,10 @@ class Prior {
 };
 
 std::vector<double> log_ratios(LinkSamples samples, const Prior& prior) {
-  std::vector<double> out;
-  for (LinkSample& sample : samples) {
+  return log_ratios(samples, [&](LinkSample& sample) {
     for (NodeGroup& group : sample.cluster.nodes) prior.set(group.nics);
-    out.push_back(sample.log_ratio());
-  }
-  return out;
+    return true;
+  });
 }
 
 /// Spreads such that an interval of 80 % holds as much of what sources measured whom the fit did not see; the usual

@@ -135,11 +135,11 @@ void add_measured_products(const GpuSamples& samples, const std::vector<KernelSa
 }
 
 /// Fits of products, and what each measured product is beside its fit.
-void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
+void fit_products(const GpuSamples& samples, CrossValidation cross, GpuProfile& profile, GpuFit& fit) {
   const std::vector<KernelSample> rows = product_rows(samples, profile.device(), fit);
   set_product_overhead(rows, profile, fit);
   if (rows.empty()) return;
-  for (const KernelFit& one : fit_kernels(rows, {{profile.device().name, profile.device()}})) {
+  for (const KernelFit& one : fit_kernels(rows, {{profile.device().name, profile.device()}}, kBestShapes, cross)) {
     if (std::string warning = too_few(one); !warning.empty()) fit.notes.push_back(std::move(warning));
     fit.rows.push_back({one.what, fmt::format("{:.3f} of the peak", one.gemm.peak_fraction), one.in, one.out});
     for (const Dtype dtype : one.dtypes) {
@@ -148,10 +148,11 @@ void fit_products(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
       gemm.quality.inherited = false;
       const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kFp32;
       if (trains && measured_in(rows, dtype)) add_measured_products(samples, rows, dtype, profile.device(), gemm, fit);
-      const std::string text =
-          fmt::format("{}; {}{} kernels, mean error {:.1f} %, of samples left out {:.1f} %", profile.measured(),
-                      measured_in(rows, dtype) ? "" : "with the other 16-bit type, ", one.in.samples,
-                      100 * one.in.mean_absolute, 100 * one.out.mean_absolute);
+      std::string text = fmt::format("{}; {}{} kernels, mean error {:.1f} %", profile.measured(),
+                                     measured_in(rows, dtype) ? "" : "with the other 16-bit type, ", one.in.samples,
+                                     100 * one.in.mean_absolute);
+      if (cross == CrossValidation::kYes)
+        text += fmt::format(", of samples left out {:.1f} %", 100 * one.out.mean_absolute);
       profile.set_gemm(dtype, gemm, text);
     }
   }
@@ -398,7 +399,7 @@ std::optional<KnownGpu> known_gpu(const std::string& device) {
   return std::nullopt;
 }
 
-GpuFit fit_gpu(const GpuSamples& measured, const std::string& base) {
+GpuFit fit_gpu(const GpuSamples& measured, const std::string& base, CrossValidation cross) {
   const Seconds gap = stream_gap(measured);
   const GpuSamples samples = in_a_stream(measured, gap);
   const std::optional<KnownGpu> known = known_gpu(samples.device);
@@ -419,7 +420,7 @@ GpuFit fit_gpu(const GpuSamples& measured, const std::string& base) {
   fit_launch(samples, profile, fit);
   fit_adamw(samples, profile, fit);
   fit_collective_constants(samples, profile, fit);
-  fit_products(samples, profile, fit);
+  fit_products(samples, cross, profile, fit);
   fit_tables(samples, profile, fit);
   fit.profile = profile.text();
   fit.device = profile.device();

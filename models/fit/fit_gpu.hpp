@@ -56,7 +56,7 @@ struct KnownGpu {
 std::optional<KnownGpu> known_gpu(const std::string& device);
 
 /// `base`: the profile to start from, a name or a file; empty: known_gpu(). Throws ScenarioError where there is none,
-/// or where the samples contradict it.
+/// or where the samples contradict it. `cross`: whether GpuFitRow::out is found too.
 ///
 /// Kernels that were replayed as a graph count as in a stream: back_to_back less graph_node longer for each launch.
 ///
@@ -70,6 +70,6 @@ std::optional<KnownGpu> known_gpu(const std::string& device);
 /// - collective_sms: most channels of a collective between GPUs. collective_slowdown: median slowdown of collectives
 ///   beside kernels.
 /// - product_overhead: 1 where GEMMs on tensor cores were measured, since they are measured under lasting load.
-GpuFit fit_gpu(const GpuSamples& measured, const std::string& base);
+GpuFit fit_gpu(const GpuSamples& measured, const std::string& base, CrossValidation cross = CrossValidation::kYes);
 
 }  // namespace accosim

@@ -119,7 +119,7 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
                    const std::string& profile) {
   if (samples.steps.empty()) return;
   const bool known = !profile.empty() || known_gpu(samples.device);
-  const GpuFit fit = known ? fit_gpu(samples, profile) : GpuFit{};
+  const GpuFit fit = known ? fit_gpu(samples, profile, CrossValidation::kNo) : GpuFit{};
   const std::string title = fmt::format("accocal measure on {}, {}", samples.device, samples.date);
   published.sources.push_back({key, key, title, url, samples.commit, "", "", {}});
   std::set<std::string> ids;

@@ -16,12 +16,53 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
+/// Whether only their sizes, their times and how these were taken differ.
+bool are_one_series(const LinkSample& a, const LinkSample& b) {
+  return a.measured_on == b.measured_on && a.kind == b.kind && a.only == b.only && a.cluster.nccl == b.cluster.nccl &&
+         a.ring.ranks == b.ring.ranks && a.ring.node.size() == b.ring.node.size();
+}
+
+/// What samples of one series are asked of: the nodes of the first.
+class SeriesPrices {
+ public:
+  explicit SeriesPrices(const LinkSample& first) : first_(first) {
+    if (goes_by_steps(first.kind, first.cluster, first.ring)) steps_.emplace(first.kind, first.cluster, first.ring);
+  }
+
+  double log_ratio(const LinkSample& sample) const {
+    const Seconds predicted = sample.offset + time_of(sample);
+    return std::log((sample.back_to_back ? predicted - start_of(first_.cluster, first_.ring) : predicted) /
+                    sample.time);
+  }
+
+ private:
+  Seconds time_of(const LinkSample& sample) const {
+    if (!steps_) return collective_time(sample.kind, sample.bytes, first_.cluster, first_.ring, sample.only);
+    return collective_time(sample.way ? steps_->of(sample.bytes, *sample.way) : steps_->of(sample.bytes, sample.only));
+  }
+
+  const LinkSample& first_;
+  std::optional<NcclPrices> steps_;
+};
+
 }  // namespace
 
-double LinkSample::log_ratio() const {
-  const Seconds predicted = offset + (way ? collective_time(nccl_cost(kind, bytes, cluster, ring, *way))
-                                          : collective_time(kind, bytes, cluster, ring, only));
-  return std::log((back_to_back ? predicted - start_of(cluster, ring) : predicted) / time);
+double LinkSample::log_ratio() const { return SeriesPrices(*this).log_ratio(*this); }
+
+std::vector<double> log_ratios(LinkSamples& samples, const std::function<bool(LinkSample&)>& set) {
+  std::vector<double> out;
+  out.reserve(samples.size());
+  const LinkSample* first = nullptr;
+  std::optional<SeriesPrices> prices;
+  for (LinkSample& sample : samples) {
+    if (first == nullptr || !are_one_series(*first, sample)) {
+      first = &sample;
+      prices.reset();
+      if (set(sample)) prices.emplace(sample);
+    }
+    out.push_back(prices ? prices->log_ratio(sample) : 0);
+  }
+  return out;
 }
 
 LinkSample light(const MeasuredCollective& measured) {
@@ -36,6 +77,7 @@ LinkSample light(const MeasuredCollective& measured) {
   sample.only = query.only;
   sample.source = measured.source;
   sample.trust = measured.trust;
+  sample.measured_on = query.cluster;
   sample.cluster.name = query.cluster->name;
   sample.cluster.fabric = query.cluster->fabric;
   sample.cluster.nccl = middle_release(query);

@@ -2,6 +2,8 @@
 // clusters, whose links can be changed cheaply.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,16 +50,22 @@ struct LinkSample {
   Seconds offset, time;
   bool back_to_back = false;
   std::optional<Algorithm> only;
-  std::optional<NcclWay> way{};  ///< tuned_way(), once no more than adapters are fitted
+  std::optional<NcclWay> way{};  ///< tuned_way(), where no number that is fitted moves it
   std::string source;
-  double trust = 1;   ///< MeasuredCollective::trust
-  double weight = 1;  ///< its residual is multiplied by it
+  std::shared_ptr<const Cluster> measured_on{};  ///< as it was read
+  double trust = 1;                              ///< MeasuredCollective::trust
+  double weight = 1;                             ///< its residual is multiplied by it
 
   double log_ratio() const;  ///< log(predicted / measured)
 };
 using LinkSamples = std::vector<LinkSample>;
 
 LinkSample light(const MeasuredCollective& measured);
+
+/// LinkSample::log_ratio() of each, after `set` has given its nodes the numbers that are tried; 0 where that says that
+/// the sample is not asked. Of samples next to each other that differ by size alone only the first one's nodes are set
+/// and looked at.
+std::vector<double> log_ratios(LinkSamples& samples, const std::function<bool(LinkSample&)>& set);
 
 /// Sizes of one collective on one cluster err together, so they count as no more than `effective` samples that do not:
 /// sets weights of scale x sqrt(trust x min(1, effective / samples of the series)).

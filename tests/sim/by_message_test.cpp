@@ -29,7 +29,7 @@ Cluster nodes_of_8(int nodes) {
 double steps_time(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
   const Ring ring = whole_ring(cluster);
   const Seconds launch = nccl_steps(kind, Bytes{bytes}, cluster, ring, way).launch;
-  return (collective_time(nccl_cost(kind, Bytes{bytes}, cluster, ring, way)) - launch).value;
+  return (collective_time(NcclPrices(kind, cluster, ring).of(Bytes{bytes}, way)) - launch).value;
 }
 
 double played(CollectiveKind kind, double bytes, const Cluster& cluster, const NcclWay& way) {
