@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sim/network/live_flows.hpp"
 #include "sim/network/lone_flows.hpp"
 #include "sim/network/network.hpp"
 
@@ -14,8 +15,8 @@ class FairNetwork final : public Network {
   explicit FairNetwork(const EventGraph& graph) : graph_(graph), lone_(graph, true), on_(graph.links.size()) {}
 
   int start(int path, Bytes bytes, Seconds now) override {
-    const int number = static_cast<int>(path_of_.size());
-    path_of_.push_back(path);
+    const int number = next_++;
+    path_of_.add(number, path);
     bool meets = false;
     for (const int link : graph_.paths[path].links) {
       for (const int other : on_[link])
@@ -55,7 +56,7 @@ class FairNetwork final : public Network {
   }
 
   void leave(int number) {
-    for (const int link : graph_.paths[path_of_[number]].links) {
+    for (const int link : graph_.paths[path_of_.take(number)].links) {
       std::vector<int>& on = on_[link];
       on.erase(std::find(on.begin(), on.end(), number));
     }
@@ -64,7 +65,8 @@ class FairNetwork final : public Network {
   const EventGraph& graph_;
   LoneFlows lone_;
   std::vector<std::vector<int>> on_;  // by link: the live flows that take it
-  std::vector<int> path_of_;          // by number
+  LiveFlows<int> path_of_;
+  int next_ = 0;
   std::unique_ptr<Network> shared_;
   std::vector<int> number_of_;  // by number of `shared_`
   std::vector<int> ended_shared_;

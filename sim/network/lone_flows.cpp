@@ -1,7 +1,6 @@
 #include "sim/network/lone_flows.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace accosim {
 
@@ -18,23 +17,17 @@ LoneFlows::LoneFlows(const EventGraph& graph, bool evenly) {
 }
 
 void LoneFlows::start(int number, int path, Bytes bytes, Seconds now) {
-  flows_.resize(std::max(flows_.size(), static_cast<std::size_t>(number) + 1));
-  flows_[number] = {path, now.value, bytes.value, true};
+  flows_.add(number, {path, now.value, bytes.value});
   ends_.emplace(now.value + bytes.value / rate_[path], number);
 }
 
 Bytes LoneFlows::take(int number, Seconds now) {
-  Flow& flow = flows_[number];
-  flow.live = false;
+  const Flow flow = flows_.take(number);
   return Bytes{std::max(0.0, flow.bytes - (now.value - flow.begin) * rate_[flow.path])};
 }
 
-bool LoneFlows::has(int number) const {
-  return static_cast<std::size_t>(number) < flows_.size() && flows_[number].live;
-}
-
 void LoneFlows::drop_taken() {
-  while (!ends_.empty() && !flows_[ends_.top().second].live) ends_.pop();
+  while (!ends_.empty() && !has(ends_.top().second)) ends_.pop();
 }
 
 Seconds LoneFlows::first_end(Seconds until) {
@@ -46,7 +39,7 @@ void LoneFlows::end(Seconds by, std::vector<int>& ended) {
   for (drop_taken(); !ends_.empty() && ends_.top().first <= by.value; drop_taken()) {
     const int number = ends_.top().second;
     ends_.pop();
-    flows_[number].live = false;
+    flows_.take(number);
     ended.push_back(number);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "models/base/units.hpp"
 #include "sim/graph/graph.hpp"
+#include "sim/network/live_flows.hpp"
 
 namespace accosim {
 
@@ -19,7 +20,7 @@ class LoneFlows {
   void start(int number, int path, Bytes bytes, Seconds now);
   /// Takes a flow out that has not ended: the bytes that it still had.
   Bytes take(int number, Seconds now);
-  bool has(int number) const;
+  bool has(int number) const { return flows_.has(number); }
   /// The first end of a flow, or `until` if that is earlier.
   Seconds first_end(Seconds until);
   /// Adds those that end by then, in order of their ends and numbers.
@@ -29,14 +30,13 @@ class LoneFlows {
   struct Flow {
     int path = 0;
     double begin = 0, bytes = 0;
-    bool live = false;
   };
   using End = std::pair<double, int>;
 
   void drop_taken();
 
   std::vector<double> rate_;  // by path
-  std::vector<Flow> flows_;   // by number
+  LiveFlows<Flow> flows_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
 };
 

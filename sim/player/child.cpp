@@ -5,19 +5,35 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "sim/processes/child.hpp"
 
 namespace accosim {
 namespace {
 
-enum Tag : std::uint8_t { kSpan, kPlayed, kLogicError, kRangeError, kOtherError };
+constexpr std::size_t kAtOnce = 256;  ///< spans in a record
+
+enum Tag : std::uint8_t { kSpans, kPlayed, kLogicError, kRangeError, kOtherError };
 
 void play(Parent& parent, const SpanSink& sink, const std::function<Played(const SpanSink&)>& body) {
   try {
+    std::vector<Span> waiting;
+    const auto send = [&] {
+      if (!waiting.empty())
+        parent.send({kSpans, {reinterpret_cast<const char*>(waiting.data()), waiting.size() * sizeof(Span)}});
+      waiting.clear();
+    };
     SpanSink to_parent;
-    if (sink) to_parent = [&parent](const Span& span) { parent.send({kSpan, as_bytes(span)}); };
-    parent.send({kPlayed, as_bytes(body(to_parent))});
+    if (sink)
+      to_parent = [&](const Span& span) {
+        waiting.push_back(span);
+        if (waiting.size() == kAtOnce) send();
+      };
+    const Played played = body(to_parent);
+    send();
+    parent.send({kPlayed, as_bytes(played)});
   } catch (const std::exception& error) {
     const bool logic = dynamic_cast<const std::logic_error*>(&error) != nullptr;
     const bool range = dynamic_cast<const std::range_error*>(&error) != nullptr;
@@ -33,9 +49,11 @@ Played play_in_child(const SpanSink& sink, const std::function<Played(const Span
   do {
     while (const std::optional<Record> record = child.next()) {
       switch (record->tag) {
-        case kSpan:
-          sink(from_bytes<Span>(record->bytes));
-          if (done && done()) return {};
+        case kSpans:
+          for (std::string_view left = record->bytes; !left.empty(); left.remove_prefix(sizeof(Span))) {
+            sink(from_bytes<Span>(left));
+            if (done && done()) return {};
+          }
           break;
         case kPlayed: return from_bytes<Played>(record->bytes);
         case kLogicError: throw std::logic_error(std::string(record->bytes));

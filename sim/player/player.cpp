@@ -120,14 +120,14 @@ Played Player::run() {
   work_off();
   std::vector<int> ended;
   while (!is_done()) {
-    if (live_flows_ > 0) {
+    if (!flows_.empty()) {
       const double next = heap_.empty() ? kNever : std::max(now_, heap_.top().time);
       ended.clear();
       now_ = std::max(now_, network_->advance(Seconds{next}, ended).value);
-      for (const int flow : ended) {
-        --live_flows_;
-        if (Bucket& bucket = buckets_[flow_link_[flow]]; --bucket.flows == 0) bucket.idle_since = now_;
-        part_done(flow_meeting_[flow]);
+      for (const int number : ended) {
+        const Flow flow = flows_.take(number);
+        if (Bucket& bucket = buckets_[flow.link]; --bucket.flows == 0) bucket.idle_since = now_;
+        part_done(flow.meeting);
       }
       work_off();
       if (!ended.empty()) continue;

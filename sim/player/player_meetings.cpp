@@ -70,11 +70,7 @@ void Player::start_flows(std::uint32_t slot) {
   for (const Plan::Flow& flow : graph_.groups[meeting.group].plans[meeting.plan].flows) {
     const int link = graph_.paths[flow.path].links.front();
     const int number = network_->start(flow.path, behind_tokens(link, flow.bytes), Seconds{now_});
-    flow_meeting_.resize(number + 1);
-    flow_meeting_[number] = slot;
-    flow_link_.resize(number + 1);
-    flow_link_[number] = link;
-    ++live_flows_;
+    flows_.add(number, {slot, link});
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "models/spec/schedule.hpp"
 #include "sim/graph/graph.hpp"
+#include "sim/network/live_flows.hpp"
 #include "sim/network/network.hpp"
 #include "sim/player/event_heap.hpp"
 #include "sim/player/plain_loop.hpp"
@@ -246,8 +247,11 @@ class Player {
   std::vector<std::uint32_t> free_meetings_;
   std::vector<Timer> timers_;
   std::vector<std::uint32_t> free_timers_;
-  std::vector<std::uint32_t> flow_meeting_;
-  std::vector<int> flow_link_;  ///< the first of its path
+  struct Flow {
+    std::uint32_t meeting;
+    int link;  ///< the first of its path
+  };
+  LiveFlows<Flow> flows_;
   struct Bucket {
     int flows = 0;                                            ///< on the link now
     double tokens = std::numeric_limits<double>::infinity();  ///< at `idle_since`, of bytes; at most the burst
@@ -257,7 +261,6 @@ class Player {
   std::vector<Ready> ready_;
   EventHeap heap_;
   std::unique_ptr<Network> network_;
-  std::int64_t live_flows_ = 0;
   std::int64_t meeting_count_ = 0;
   std::int64_t executed_ = 0;
   double now_ = 0;

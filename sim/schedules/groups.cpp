@@ -183,8 +183,12 @@ class Plans {
                        const std::vector<std::vector<int>>& edges) {
     std::set<int> kinds;
     for (const int rank : members) kinds.insert(costs_.kind_of[rank]);
-    const auto [known, is_new] = known_.try_emplace({ranks, ring.core_share, kinds, ring.node_group, ring.gpus});
-    if (is_new) known->second = of_kind(ranks, members, kinds, ring);
+    auto known = known_.find(std::tie(ranks, ring.core_share, kinds, ring.node_group, ring.gpus));
+    if (known == known_.end())
+      known = known_
+                  .try_emplace({ranks, ring.core_share, kinds, ring.node_group, ring.gpus},
+                               of_kind(ranks, members, kinds, ring))
+                  .first;
     const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
     std::vector<Plan> plans;
     plans.reserve(graph_.requests.size());
@@ -245,7 +249,7 @@ class Plans {
   std::vector<std::vector<bool>> asked_;
   /// Other nodes of the same kinds have the same.
   std::map<std::tuple<Ranks, double, std::set<int>, std::vector<int>, std::vector<std::vector<int>>>,
-           std::vector<KindOfPlan>>
+           std::vector<KindOfPlan>, std::less<>>
       known_;
 };
 
