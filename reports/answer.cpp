@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -56,31 +58,38 @@ class Words {
     if (!standing_.best()) return "";
     const RunResult& best = results_[*standing_.best()];
     if (best.fit.verdict == FitVerdict::kDoesNotFit) return unfit(best) + first_sentence(best) + faster();
-    return first_sentence(best) + near() + faster() + fit(best);
+    const std::optional<std::size_t> near = nearest();
+    return (near ? alike(*standing_.winner, *near) : first_sentence(best)) + elsewhere() + faster() + own_batch() +
+           fit(best);
   }
 
  private:
-  /// A schedule inside a sentence.
-  std::string named(const RunResult& result) const {
-    const std::optional<AddedSchedule>& best = scenario_.best_synchronous;
-    const bool added = best && scenario_.schedules[best->index].label == result.label;
-    return added ? fmt::format("the best synchronous schedule ({})", best->name()) : result.label;
+  /// The added one that it is; nullptr: it is written.
+  const AddedSchedule* added(const RunResult& result) const {
+    for (const std::optional<AddedSchedule>* each : {&scenario_.best_synchronous, &scenario_.best_delayed})
+      if (*each && scenario_.schedules[(*each)->index].label == result.label) return &**each;
+    return nullptr;
   }
 
-  bool is_best_synchronous(const RunResult& result) const {
-    const AddedSchedule& best = *scenario_.best_synchronous;
-    return result.label == scenario_.schedules[best.index].label || (best.repeats() && result.label == best.form);
+  /// A schedule inside a sentence.
+  std::string named(const RunResult& result) const {
+    const AddedSchedule* const tuned = added(result);
+    if (tuned == nullptr) return result.label;
+    return is_synchronous(scenario_.schedules[tuned->index])
+               ? fmt::format("the best synchronous schedule ({})", tuned->name())
+               : tuned->name();
   }
 
   /// Whether it is another of the schedules once more.
   bool repeats(const RunResult& result) const {
-    return named(result) != result.label && scenario_.best_synchronous->repeats();
+    const AddedSchedule* const tuned = added(result);
+    return tuned != nullptr && tuned->repeats();
   }
 
   /// At the beginning of one: the labels of the user's stay as they are.
   std::string beginning(const RunResult& result) const {
     std::string text = named(result);
-    if (text != result.label) text.front() = 'T';
+    if (text.rfind("the ", 0) == 0 && text != result.label) text.front() = 'T';
     return text;
   }
 
@@ -132,7 +141,6 @@ class Words {
         !best.over_best_synchronous || !best.speedup_same_batch || best.label == scenario_.baseline)
       return "";
     if (std::abs(*best.over_best_synchronous / *best.speedup_same_batch - 1) < kSame) return "";
-    if (const auto near = nearest(); near && is_best_synchronous(results_[*near])) return "";
     return " and " + times_as_fast(*best.over_best_synchronous,
                                    fmt::format("as the best synchronous schedule ({})", synchronous->name()));
   }
@@ -170,14 +178,54 @@ class Words {
     return near;
   }
 
-  std::string near() const {
-    const std::optional<std::size_t> near = nearest();
-    if (!near) return "";
-    const std::string label = beginning(results_[*near]);
-    if (label == scenario_.baseline) return " That is too near to tell the two apart.";
-    const double ratio = 1 / standing_.times[*near];
-    const std::string longer = std::abs(ratio - 1) < kSame ? "as long" : fmt::format("{:.2f} times as long", ratio);
-    return fmt::format(" {} takes {}, too near to tell the two apart.", label, longer);
+  /// "zero1 and acco cannot be told apart: 0:47:30 (...) and 0:46:00, 3 % apart, less than our error." The synchronous
+  /// one first, else as they are listed.
+  std::string alike(std::size_t winner, std::size_t near) const {
+    const auto synchronous = [&](std::size_t i) {
+      const ScheduleSpec* const spec = schedule_labelled(scenario_, results_[i].label);
+      return spec != nullptr && is_synchronous(*spec);
+    };
+    std::size_t first = std::min(winner, near), second = std::max(winner, near);
+    if (!synchronous(first) && synchronous(second)) std::swap(first, second);
+    const RunResult &one = results_[first], &other = results_[second];
+    const double apart = 1 / standing_.times[near] - 1;
+    return fmt::format("{} and {} cannot be told apart: {} and {}, {}, less than the error of a prediction.{}",
+                       beginning(one), named(other), time_in_words(one), human_clock(other.total_time),
+                       apart < kSame ? "the same" : fmt::format("{:.0f} % apart", 100 * apart), over_baseline_too(one));
+  }
+
+  /// " The first is 1.20 times as fast as zero1 (1.08 to 1.33)."
+  std::string over_baseline_too(const RunResult& one) const {
+    if (!one.speedup || one.label == scenario_.baseline) return "";
+    return " The first is" + over_baseline(one).substr(1) + ".";
+  }
+
+  /// " zero1, overlapped both ways, under Megatron-LM is 1.03 times as fast as the best synchronous schedule."
+  std::string elsewhere() const {
+    const std::optional<Elsewhere>& other = scenario_.elsewhere;
+    if (!other) return "";
+    return fmt::format(" {} has {}, which is {} the best synchronous schedule here.", other->framework,
+                       other->added.name(), times_as_fast(other->times, "as"));
+  }
+
+  /// Of one that is not synchronous and whose batch has grown, what it is per token.
+  std::string own_batch() const {
+    const std::optional<AddedSchedule>& best = scenario_.best_synchronous;
+    if (!best) return "";
+    const RunResult *fastest = nullptr, *synchronous = nullptr;
+    for (const RunResult& each : results_) {
+      if (each.label == scenario_.schedules[best->index].label) synchronous = &each;
+      if (each.batch_inflation > kGrown && each.fits() &&
+          (fastest == nullptr || each.tokens_per_second > fastest->tokens_per_second))
+        fastest = &each;
+    }
+    if (fastest == nullptr || synchronous == nullptr) return "";
+    const double times = fastest->tokens_per_second / synchronous->tokens_per_second;
+    if (times < 1 + kSame) return "";
+    return fmt::format(
+        " Per token, each at its own batch, {} is {} the best synchronous schedule: at {:.3g} times the batch, and "
+        "only if that needs no more tokens.",
+        named(*fastest), times_as_fast(times, "as"), fastest->batch_inflation);
   }
 
   /// " dpu is 1.08 times as fast, with gradients one update late; acco 1.17 times, at 1.5 times the batch."
@@ -185,6 +233,7 @@ class Words {
     std::string text;
     bool elsewhere = false;
     for (const std::size_t i : standing_.faster) {
+      if (repeats(results_[i])) continue;
       text += fmt::format("{}{} {}{} times{}, {}", text.empty() ? " " : "; ",
                           text.empty() ? beginning(results_[i]) : named(results_[i]), text.empty() ? "is " : "",
                           digits(standing_.times[i]), text.empty() ? " as fast" : "", in_words(standing_.caveats[i]));

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -246,23 +247,25 @@ std::string laws_of(const std::vector<RunResult>& results) {
 /// What stands in the last row.
 void write_best_synchronous(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
   if (!scenario.best_synchronous) return;
-  const AddedSchedule& best = *scenario.best_synchronous;
   out << '\n';
-  write_wrapped(out, "",
-                fmt::format("best synchronous: {}, the fastest of the scenario's own synchronous schedules and of the "
-                            "tuned ones that were tried{}.",
-                            best.name(),
-                            best.repeats()       ? std::string()
-                            : best.entry.empty() ? fmt::format(": --set {}", fmt::join(best.set, " --set "))
-                                                 : std::string("; --json has the entry that writes it down")),
-                options.width);
-  // Tuned are schedules, not kernels: compiled ones often gain more than what stands between two schedules.
-  if (const Training& training = scenario.training; training.implementation == Implementation::kEager)
-    write_wrapped(out, "",
-                  fmt::format("All schedules run the kernels of the scenario (implementation eager, "
-                              "optimizer_implementation {}); accosim advise also tries faster ones.",
-                              name_of(training.optimizer_implementation)),
-                  options.width);
+  const auto line = [&](const std::string& text) { write_wrapped(out, "", text, options.width); };
+  const auto written = [](const AddedSchedule& added) {
+    return added.repeats()       ? std::string(" as written")
+           : added.entry.empty() ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
+                                 : std::string("; --json has its entry");
+  };
+  line(fmt::format(
+      "best synchronous: {}{}. Tried were the scenario's own synchronous schedules and the forms that {} "
+      "has, each at every micro-batch that makes the same global batch and fits.",
+      scenario.best_synchronous->name(), written(*scenario.best_synchronous), title_of(scenario.training.framework)));
+  if (const std::optional<AddedSchedule>& other = scenario.best_delayed)
+    line(fmt::format("best delayed or local: {}{}.", other->name(), written(*other)));
+  // Tuned are schedules, not kernels.
+  if (scenario.beyond)
+    line(
+        fmt::format("Faster kernels would bring more, which accosim advise tries: the best synchronous schedule is {} "
+                    "as fast with --set {}",
+                    human_factor(scenario.beyond->times), fmt::join(scenario.beyond->set, " --set ")));
 }
 
 /// What the mark of an interval means.

@@ -190,8 +190,8 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
 }
 
 /// "entry" is null where it repeats a schedule of the scenario's.
-JsonValue added_json(const Scenario& scenario, const AddedSchedule& added) {
-  return json_object({{"label", scenario.schedules[added.index].label},
+JsonValue added_json(const std::string& label, const AddedSchedule& added) {
+  return json_object({{"label", label},
                       {"form", added.name()},
                       {"entry", added.entry.empty() ? JsonValue() : parse_json(added.entry, "").root},
                       {"set", std::vector<JsonValue>(added.set.begin(), added.set.end())}});
@@ -219,7 +219,23 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
   }
   out << (results.empty() ? "]" : "\n  ]");
   if (scenario.best_synchronous)
-    out << ",\n  \"best_synchronous\": " << indented(added_json(scenario, *scenario.best_synchronous), "  ");
+    out << ",\n  \"best_synchronous\": "
+        << indented(added_json(scenario.schedules[scenario.best_synchronous->index].label, *scenario.best_synchronous),
+                    "  ");
+  if (scenario.best_delayed)
+    out << ",\n  \"best_delayed\": "
+        << indented(added_json(scenario.schedules[scenario.best_delayed->index].label, *scenario.best_delayed), "  ");
+  if (const std::optional<Elsewhere>& other = scenario.elsewhere) {
+    JsonValue elsewhere = added_json(other->added.form, other->added);
+    elsewhere.set("framework", other->framework);
+    elsewhere.set("times_as_fast", other->times);
+    out << ",\n  \"elsewhere\": " << indented(elsewhere, "  ");
+  }
+  if (const std::optional<Beyond>& beyond = scenario.beyond)
+    out << ",\n  \"beyond\": "
+        << indented(json_object({{"set", std::vector<JsonValue>(beyond->set.begin(), beyond->set.end())},
+                                 {"times_as_fast", beyond->times}}),
+                    "  ");
   if (!fair.baselines.empty())
     out << ",\n  \"fair_baselines\": " << indented(fair_baselines_json(fair), "  ")
         << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ")

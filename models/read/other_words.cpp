@@ -175,8 +175,8 @@ const std::map<std::string, std::string>& schedule_words() {
     Words words;
     for (const auto& [key, note] : training_words()) words.emplace(key, "of the training: " + note);
     add(words,
-        {"sequence_length", "micro_batch_size", "gradient_accumulation_steps", "train_tokens", "precision",
-         "activation_recompute", "implementation", "optimizer_implementation", "attention", "framework"},
+        {"sequence_length", "gradient_accumulation_steps", "train_tokens", "precision", "activation_recompute",
+         "implementation", "optimizer_implementation", "attention", "framework"},
         "it belongs to \"training\": --set /training/...");
     add(words, {"bucket_size", "bucket_mb", "bucket_size_mb", "reduce_bucket_size", "allreduce_bucket_size"},
         is_here("bucket_cap_mb"));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "models/spec/parallel.hpp"
 
@@ -10,6 +11,7 @@ namespace accosim {
 namespace {
 
 constexpr const char* kSteps = "gradient_accumulation_steps";
+constexpr const char* kMicroBatch = "micro_batch_size";
 constexpr const char* kBatch = "global_batch_size";
 
 /// Samples that all replicas do with one micro-batch each.
@@ -66,6 +68,33 @@ void share_global_batch(Training& training, const Cluster& cluster, ObjectReader
                   asked, replicas, replicas == 1 ? "" : "s", replicas == 1 ? "es" : "", at_once,
                   apart == 1 ? std::string() : fmt::format(", in groups of {} that interleaved chunks take", apart),
                   nearest_multiples(asked, at_once * apart)));
+}
+
+int read_own_micro_batch(ObjectReader& reader, const Training& training, const std::optional<Cluster>& cluster,
+                         Balance balance) {
+  if (!reader.has(kMicroBatch)) return 0;
+  const int size = reader.integer(kMicroBatch, 1, kMaxInteger);
+  const std::int64_t samples = 1LL * training.micro_batch_size * training.gradient_accumulation_steps;
+  if (!reader.good(kMicroBatch) || samples == 0) return 0;
+  const auto fail = [&](const std::string& why) {
+    reader.fail(kMicroBatch, why);
+    return 0;
+  };
+  if (balance != Balance::kNone)
+    return fail(fmt::format("is given, and \"balance\": \"{}\" chooses how much each GPU does; remove one of the two",
+                            name_of(balance)));
+  if (cluster && !has_one_micro_batch(*cluster, training))
+    return fail(
+        "is given, and node groups have a micro_batch_size or gradient_accumulation_steps of their own; remove it, or "
+        "these");
+  std::int64_t divisor = std::min<std::int64_t>(size, samples);
+  while (samples % divisor != 0) --divisor;
+  if (divisor != size)
+    return fail(
+        fmt::format("is {}, which does not divide the {} samples of a GPU in an update (micro_batch_size x "
+                    "gradient_accumulation_steps of the training); write {}",
+                    size, samples, divisor));
+  return size == training.micro_batch_size ? 0 : size;
 }
 
 }  // namespace accosim

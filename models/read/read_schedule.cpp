@@ -11,6 +11,7 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/piped_schedules.hpp"
+#include "models/read/read_batch.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
@@ -668,13 +669,15 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   spec.balance = reader.has("balance") ? reader.choice("balance", training.balance) : training.balance;
   if (reader.has("balance") && spec.balance != Balance::kNone && model_ranks_of(training.parallel) > 1)
     reader.fail("balance", kNoBalance);
-  spec.chunks = read_own_chunks(reader, training, cluster);
+  Training own = training;
+  spec.micro_batch_size = read_own_micro_batch(reader, training, cluster, spec.balance);
+  if (spec.micro_batch_size > 0) own = with_micro_batch(own, spec.micro_batch_size);
+  spec.chunks = read_own_chunks(reader, own, cluster);
   if (!known) return spec;  // nobody can tell whose the other keys are
   spec.runs_as = traits->runs_as;
   spec.reshard_after_forward = traits->usual_reshard;
   if (!traits->takes("overlap")) spec.overlap = traits->usual_overlap;
   if (!traits->takes("late_communication")) spec.late_communication = LateCommunication::kWait;
-  Training own = training;
   own.parallel = parallel_of(training, spec);
   const Reading of{reader, spec, *traits, own, cluster};
   if (!own_gradients && gradients != spec.parameter_dtype)

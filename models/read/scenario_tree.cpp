@@ -39,6 +39,7 @@ JsonValue entry_of(const AddedSchedule& added, const ScheduleSpec& spec, const S
                                   [&](const ScheduleSpec& each) { return each.label == added.form; });
     entry = schedules.elements.at(static_cast<std::size_t>(own - scenario.schedules.begin()));
     if (added.balanced) entry.set("balance", name_of(spec.balance));
+    if (added.micro_batch_size > 0) entry.set("micro_batch_size", added.micro_batch_size);
   }
   entry.set("label", spec.label);
   return entry;
@@ -87,9 +88,10 @@ Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const Scenar
                   const std::vector<std::string>& sets) {
   JsonValue root = json_object({});
   JsonValue& schedules = root.set(kSchedules, *tree.root.find(kSchedules));
-  const std::optional<AddedSchedule>& added = scenario.best_synchronous;
-  if (added && added->index == index)
-    schedules.elements.push_back(entry_of(*added, scenario.schedules[index], scenario, schedules));
+  for (const std::optional<AddedSchedule>* added : {&scenario.best_delayed, &scenario.best_synchronous})
+    if (*added)  // which are the last
+      schedules.elements.push_back(
+          entry_of(**added, scenario.schedules[(*added)->index], scenario, *tree.root.find(kSchedules)));
   Diagnostics diagnostics;
   for (const std::string& set : sets) apply_set(root, set, diagnostics);
   throw_if_wrong(diagnostics);

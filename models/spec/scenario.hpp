@@ -22,20 +22,37 @@ struct PublishedRun {
   std::optional<Seconds> time;    ///< of the whole run, all train_tokens
 };
 
-/// A schedule among a scenario's that its file does not write: the best synchronous one, which delayed and local ones
-/// are held against (sim/what_if/best_synchronous.hpp).
+/// A schedule among a scenario's that its file does not write: the best synchronous one, or the best of the others
+/// (sim/study/tuned.hpp).
 struct AddedSchedule {
   std::size_t index = 0;  ///< in Scenario::schedules
   std::string form;       ///< "zero1, overlapped both ways"; or the label of the scenario's own that it is
   std::string entry;      ///< of "schedules", which loads to it with `set`; empty: it is one of the scenario's own
   /// As --set takes them: its framework, and what would otherwise change with that; the balance of one of its own.
   std::vector<std::string> set;
-  bool balanced = false;  ///< its work is divided by speed, which the form does not say
+  bool balanced = false;     ///< its work is divided by speed, which the form does not say
+  int micro_batch_size = 0;  ///< ScheduleSpec::micro_batch_size, which the form does not say
 
   /// It is one of the scenario's own schedules as it stands there.
   bool repeats() const { return entry.empty() && set.empty(); }
-  /// "zero1, overlapped both ways, balanced".
-  std::string name() const { return balanced ? form + ", balanced" : form; }
+  /// "zero1, overlapped both ways, micro-batch 8, balanced".
+  std::string name() const {
+    return form + (micro_batch_size > 0 ? ", micro-batch " + std::to_string(micro_batch_size) : "") +
+           (balanced ? ", balanced" : "");
+  }
+};
+
+/// A synchronous schedule of another framework that is faster than the best one of the scenario's own.
+struct Elsewhere {
+  AddedSchedule added;
+  std::string framework;  ///< "Megatron-LM"
+  double times = 1;       ///< so many times as fast
+};
+
+/// Settings besides schedules that make the best synchronous one faster.
+struct Beyond {
+  std::vector<std::string> set;
+  double times = 1;  ///< so many times as fast
 };
 
 struct Scenario {
@@ -47,6 +64,9 @@ struct Scenario {
   std::string baseline;  ///< label of the schedule that the others are compared with
   std::vector<ScheduleSpec> schedules;
   std::optional<AddedSchedule> best_synchronous;
+  std::optional<AddedSchedule> best_delayed;  ///< of the delayed and the local ones
+  std::optional<Elsewhere> elsewhere;
+  std::optional<Beyond> beyond;
   std::map<std::string, PublishedRun> published;  ///< by label
   bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
   std::vector<std::string> sets;                  ///< those settings, as they were given

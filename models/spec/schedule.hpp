@@ -69,6 +69,7 @@ struct ScheduleSpec {
   std::string runs_as{};  ///< the schedule whose program it runs under its framework; empty: its own
   std::string label;      ///< unique in the scenario
   Balance balance = Balance::kNone;
+  int micro_batch_size = 0;  ///< its own, in as many micro-batches as make the same samples; 0: the training's
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
   Dtype optimizer_dtype = Dtype::kFp32;  ///< of the states; fp32 adds a master copy of narrower parameters

@@ -96,6 +96,8 @@ std::vector<ScheduleTraits> synchronous_schedules() {
                   R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
                  {Framework::kMegatron, "overlapped both ways, 400 MiB",
                   R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
+                 {Framework::kMegatron, "overlapped both ways, sharded in nodes",
+                  R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"},
                  {Framework::kMegatron, "overlapped both ways, aligned",
                   R"("overlap": "backward", "overlap_param_gather": true, "align_param_gather": true)"}},
        .accocal = AccocalRuns::kOnGpu,
@@ -125,6 +127,9 @@ std::vector<ScheduleTraits> synchronous_schedules() {
                   R"("shard_group": "node", "all_reduce": "last_micro_batch")"},
                  {Framework::kPytorch, "hybrid, kept, one all-reduce",
                   R"("shard_group": "node", "all_reduce": "last_micro_batch", "reshard_after_forward": false, )"
+                  R"("reshard_after_backward": false)"},
+                 {Framework::kPytorch, "hybrid, kept, one reduction",
+                  R"("shard_group": "node", "sync": "last_micro_batch", "reshard_after_forward": false, )"
                   R"("reshard_after_backward": false)"}},
        .trains_as = "zero1"},
   };

@@ -39,7 +39,7 @@ inline constexpr const char* kNames<Statistics>[] = {"synchronous", "partly_stal
 enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
 
 /// A form of a synchronous schedule that somebody who tunes it would try: what every delayed or local schedule is held
-/// against (sim/what_if/best_synchronous.hpp).
+/// against (sim/study/tuned.hpp).
 struct TunedForm {
   Framework framework;
   const char* form;  ///< what is tuned, as text says it behind the schedule's name: "overlapped both ways"

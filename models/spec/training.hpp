@@ -98,6 +98,10 @@ struct Training {
 };
 /// Whether work can be divided among GPUs by their speed: between unlike ones, each of which has the whole model.
 bool can_be_divided(const Cluster& cluster, const Training& training);
+/// Whether every GPU has the training's micro-batch and as many of them.
+bool has_one_micro_batch(const Cluster& cluster, const Training& training);
+/// The same samples an update in micro-batches of so many, which divides them.
+Training with_micro_batch(Training training, int samples);
 /// Micro-batches that a GPU of the group does for an update.
 int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training);
 

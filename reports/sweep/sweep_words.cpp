@@ -427,20 +427,28 @@ std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit&
   return words;
 }
 
-std::vector<std::string> tuned_in_words(const SweepRows& rows) {
-  std::vector<std::string> words;
-  if (!rows.heading.tuned) return words;
+namespace {
+
+/// "The best synchronous schedule is ddp at 2 points; zero1 at 1 point.": from the most often on.
+std::string often_in_words(const SweepRows& rows, const char* title, std::string Row::*form) {
   std::map<std::string, std::size_t> forms;
   for (const Row& row : rows.rows)
-    if (row.done()) ++forms[row.best_synchronous];
+    if (row.done() && !(row.*form).empty()) ++forms[row.*form];
   std::vector<std::pair<std::string, std::size_t>> often(forms.begin(), forms.end());
   std::stable_sort(often.begin(), often.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
-  for (const auto& [form, points] : often)
-    text += fmt::format("{}{} at {}", text.empty() ? "The best synchronous schedule is " : "; ", form,
-                        points_in_words(points));
-  if (text.empty()) return words;
-  words.push_back(text + ".");
+  for (const auto& [name, points] : often)
+    text += fmt::format("{}{} at {}", text.empty() ? title : "; ", name, points_in_words(points));
+  return text.empty() ? text : text + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> tuned_in_words(const SweepRows& rows) {
+  std::vector<std::string> words;
+  if (!rows.heading.tuned) return words;
+  words.push_back(often_in_words(rows, "The best synchronous schedule is ", &Row::best_synchronous));
+  if (words.front().empty()) return {};
   const std::vector<std::string> names = axis_names(rows.heading.axes);
   for (std::size_t s = 0; s + 1 < rows.heading.schedules.size(); ++s) {
     const OverBest over = over_best(rows, s);
@@ -454,6 +462,8 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows) {
     words.push_back(said + ".");
   }
   if (words.size() == 1) words.emplace_back("At no point is any other schedule faster than that.");
+  if (std::string other = often_in_words(rows, "The best delayed or local one is ", &Row::best_delayed); !other.empty())
+    words.push_back(std::move(other));
   return words;
 }
 

@@ -14,7 +14,8 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/what_if/best_synchronous.hpp"
+#include "sim/study/beyond.hpp"
+#include "sim/study/tuned.hpp"
 #include "sim/what_if/seeds.hpp"
 #include "sim/what_if/warnings.hpp"
 
@@ -51,13 +52,16 @@ std::vector<Option> report_options() {
 }
 
 Option tuned_option() {
-  return {.names = "--no-tuned", .help = "Leave out the row of the best synchronous schedule", .value = false};
+  return {.names = "--no-tuned",
+          .help = "Leave out the tuned rows: the best synchronous schedule, and the best of the others",
+          .value = false};
 }
 
 void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments) {
   if (arguments.flag("--no-tuned")) return;
-  const Progress progress("looking for the best synchronous schedule");
-  add_best_synchronous(chosen.scenario, chosen.indices, evaluations);
+  const Progress progress("tuning both sides");
+  add_tuned(chosen.scenario, chosen.indices, evaluations);
+  chosen.scenario.beyond = beyond_schedules(WhatIf(chosen, evaluations));
 }
 
 namespace {
@@ -117,7 +121,7 @@ Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const
     throw ScenarioError({fmt::format("--ladder {} {}: is one schedule, with nothing between; name two",
                                      printable(ends[0]), printable(ends[1]))});
   std::vector<int> all = chosen_schedules(scenario, {});
-  if (!arguments.flag("--no-tuned")) add_best_synchronous(scenario, all, evaluations);
+  if (!arguments.flag("--no-tuned")) add_tuned(scenario, all, evaluations);
   return ladder(scenario, from, to, evaluations);
 }
 

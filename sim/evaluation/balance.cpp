@@ -446,6 +446,16 @@ Division divided_by_speed(const Scenario& scenario, const ScheduleSpec& spec, do
 }
 
 Division Evaluations::divided(const Scenario& scenario, const ScheduleSpec& spec, double samples) const {
+  if (spec.micro_batch_size > 0) {
+    Division own{scenario, spec};
+    own.spec.micro_batch_size = 0;
+    const Training split = with_micro_batch(scenario.training, spec.micro_batch_size);
+    for (NodeGroup& group : own.scenario.cluster.nodes) {
+      group.micro_batch_size = split.micro_batch_size;
+      group.accumulation_steps.assign(static_cast<std::size_t>(group.gpus), split.gradient_accumulation_steps);
+    }
+    return divided(own.scenario, own.spec, samples);
+  }
   if (spec.balance == Balance::kNone) return {scenario, spec};
   Division known =
       known_division(scenario, spec, samples, [&] { return divided_by_speed(scenario, spec, samples, *this); });

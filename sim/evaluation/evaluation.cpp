@@ -100,6 +100,13 @@ class Memory {
 
 }  // namespace
 
+namespace {
+
+/// Its work is not that of the scenario.
+bool is_divided(const ScheduleSpec& spec) { return spec.balance != Balance::kNone || spec.micro_batch_size > 0; }
+
+}  // namespace
+
 struct Evaluations::Remembered {
   Memory<DivisionQuestion, Division> divided;
   Memory<Question, Shared<Costs>> costs;
@@ -121,7 +128,7 @@ Division Evaluations::known_division(const Scenario& scenario, const ScheduleSpe
 }
 
 Shared<Costs> Evaluations::costs(const Scenario& scenario, const ScheduleSpec& spec) const {
-  if (spec.balance != Balance::kNone) {
+  if (is_divided(spec)) {
     const Division own = divided(scenario, spec);
     return costs(own.scenario, own.spec);
   }
@@ -132,7 +139,7 @@ Shared<Costs> Evaluations::costs(const Scenario& scenario, const ScheduleSpec& s
 
 std::shared_ptr<const SteadyPlay> Evaluations::play(const Scenario& scenario, const ScheduleSpec& spec,
                                                     int accumulation_steps, Keep keep) const {
-  if (spec.balance != Balance::kNone) {
+  if (is_divided(spec)) {
     const Division own = divided(scenario, spec);
     return play(own.scenario, own.spec, accumulation_steps, keep);
   }

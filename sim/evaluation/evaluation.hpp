@@ -32,7 +32,7 @@ class Evaluations {
   Evaluations on(NetworkKind network) const;
 
   /// The scenario with its work divided by speed for this schedule, where that asks for it (divided_by_speed()), into
-  /// about `samples` an update, or those that are asked for; else as it is.
+  /// about `samples` an update, or those that are asked for; or with the schedule's own micro-batch; else as it is.
   Division divided(const Scenario& scenario, const ScheduleSpec& spec, double samples) const;
   Division divided(const Scenario& scenario, const ScheduleSpec& spec) const {
     return divided(scenario, spec, samples_asked(scenario));

@@ -298,8 +298,11 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   }
   if (stages > 1) {
     // Once a pipeline is filled each micro-batch adds what its slowest stage takes, or more.
-    const Shared<Costs> costs = evaluations.costs(scenario, spec);
-    const Seconds each = least_update_time(spec, *costs, filled + 1) - least_update_time(spec, *costs, filled);
+    const auto least_at = [&](int n) {
+      const Scenario replayed = at_steps(scenario, n);
+      return least_update_time(spec, *evaluations.costs(replayed, spec), replayed.training.gradient_accumulation_steps);
+    };
+    const Seconds each = 1.0 / filled * (least_at(2 * filled) - least_at(filled));
     return (replayed_at(scenario, spec, filled, evaluations).first + each.value * (common - filled)) /
            samples_asked(scenario);
   }

@@ -12,8 +12,8 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
+#include "sim/study/tuned.hpp"
 #include "sim/sweep/hash.hpp"
-#include "sim/what_if/best_synchronous.hpp"
 #include "sim/what_if/parts.hpp"
 #include "sim/what_if/winner.hpp"
 
@@ -102,10 +102,13 @@ std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
 std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, double samples,
                                      const Evaluations& evaluations) {
   if (part.best_synchronous) {
-    part.best_synchronous.reset();
-    part.schedules.pop_back();
-    indices.pop_back();
-    add_best_synchronous(part, indices, evaluations);
+    for (std::optional<AddedSchedule>* added : {&part.best_synchronous, &part.best_delayed}) {
+      if (!*added) continue;
+      added->reset();
+      part.schedules.pop_back();
+      indices.pop_back();
+    }
+    add_tuned(part, indices, evaluations);
   }
   std::vector<RunResult> results;
   std::vector<std::size_t> played;

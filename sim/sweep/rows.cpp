@@ -185,6 +185,7 @@ std::string line_of(const Heading& heading, const Row& row) {
     return dump_json(line);
   }
   if (heading.tuned) line.set("best_synchronous", row.best_synchronous);
+  if (!row.best_delayed.empty()) line.set("best_delayed", row.best_delayed);
   if (row.alone) line.set("alone", json_of(heading, *row.alone));
   if (!row.cautions.empty()) line.set("cautions", row.cautions);
   if (row.way_to_fit)
@@ -262,6 +263,7 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       return row;
     }
     if (heading.tuned) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
+    if (reader.has("best_delayed")) row.best_delayed = reader.text("best_delayed", std::nullopt, kLongText);
     if (reader.has("cautions")) row.cautions = texts_of(reader, "cautions", kMostValues);
     if (JsonValue* value = reader.find("way_to_fit")) {
       ObjectReader way(*value, reader.pointer("way_to_fit"), reader.diagnostics());

@@ -73,7 +73,8 @@ struct Row {
   std::string failure;                     ///< empty: it was played
   std::vector<Metrics> schedules;          ///< as in the heading; those that rows have (metric_table.hpp)
   std::optional<Alone> alone{};            ///< absent also where no part has room for the training
-  std::string best_synchronous{};          ///< which schedule that is (AddedSchedule::form)
+  std::string best_synchronous{};          ///< which schedule that is (AddedSchedule::name())
+  std::string best_delayed{};              ///< likewise
   std::vector<std::string> cautions{};     ///< "code: message" of cautions_of()
   std::optional<FittingWay> way_to_fit{};  ///< absent also where a schedule fits
 

@@ -18,10 +18,10 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/study/tuned.hpp"
 #include "sim/sweep/hash.hpp"
 #include "sim/sweep/knob_axis.hpp"
 #include "sim/sweep/summary.hpp"
-#include "sim/what_if/best_synchronous.hpp"
 #include "sim/what_if/warnings.hpp"
 #include "sim/what_if/ways_to_fit.hpp"
 
@@ -104,7 +104,10 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
     heading.schedules.push_back(spec.label);
     heading.tuned = heading.tuned || (sweep.tuned && !is_synchronous(spec));
   }
-  if (heading.tuned) heading.schedules.emplace_back(kBestSynchronous);
+  if (heading.tuned) {
+    heading.schedules.emplace_back(kBestDelayedRow);
+    heading.schedules.emplace_back(kBestSynchronousRow);
+  }
   // All that decides what the points come to: the scenario with its files, the order of the points, the network.
   std::string points;
   for (std::size_t i = 0; i < std::min<std::size_t>(heading.points, 1000); ++i)
@@ -146,17 +149,18 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
     LoadedScenario loaded = load_scenario(sweep.scenario, all_settings(sweep, heading.axes, row.point));
     Scenario& scenario = loaded.scenario;
     std::vector<int> indices;
-    for (std::size_t i = 0; i < heading.schedules.size() - (heading.tuned ? 1 : 0); ++i) {
+    for (std::size_t i = 0; i < heading.schedules.size() - (heading.tuned ? 2 : 0); ++i) {
       const ScheduleSpec* const spec = schedule_labelled(scenario, heading.schedules[i]);
       if (spec == nullptr) throw BadInput(fmt::format("there is no schedule \"{}\" here", heading.schedules[i]));
       indices.push_back(static_cast<int>(spec - scenario.schedules.data()));
     }
     const Evaluations evaluations(network);
     if (heading.tuned) {
-      add_best_synchronous(scenario, indices, evaluations);
+      add_tuned(scenario, indices, evaluations);
       if (!scenario.best_synchronous)
         throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
       row.best_synchronous = scenario.best_synchronous->name();
+      row.best_delayed = scenario.best_delayed->name();
     }
     std::vector<RunResult> results = compare(scenario, indices, evaluations);
     row.way_to_fit = way_to_fit(results, loaded, indices, evaluations);

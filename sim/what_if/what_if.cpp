@@ -33,10 +33,10 @@ Trial WhatIf::now(std::size_t schedule) const {
 
 std::optional<Trial> WhatIf::with(std::size_t schedule, std::vector<std::string> set) const {
   std::vector<std::string> of_ground, of_schedules;
-  const std::optional<AddedSchedule>& added = scenario().best_synchronous;
-  if (added && added->index == schedule)
-    for (const std::string& each : added->set)
-      if (!is_of_schedules(each)) of_ground.push_back(each);
+  for (const std::optional<AddedSchedule>* added : {&scenario().best_delayed, &scenario().best_synchronous})
+    if (*added && (*added)->index == schedule)
+      for (const std::string& each : (*added)->set)
+        if (!is_of_schedules(each)) of_ground.push_back(each);
   for (const std::string& each : set) (is_of_schedules(each) ? of_schedules : of_ground).push_back(each);
   const auto [known, anew] = grounds_->try_emplace(of_ground);
   std::optional<Scenario>& ground = known->second;

@@ -25,7 +25,8 @@ BEGIN {
   sees["sim/explain"] = sees["sim/result"] " sim/result"
   sees["sim/knobs"] = sees["sim/evaluation"] " sim/evaluation"
   sees["sim/what_if"] = sees["sim/explain"] " sim/explain sim/knobs"
-  sees["sim/sweep"] = sees["sim/what_if"] " sim/what_if"
+  sees["sim/study"] = sees["sim/what_if"] " sim/what_if"
+  sees["sim/sweep"] = sees["sim/study"] " sim/study"
   sees["sim/advise"] = sees["sim/sweep"] " sim/sweep"
   sees["sim/evidence"] = sees["sim/what_if"] " sim/what_if"
   sees["sim/bench"] = sees["sim/evidence"]
@@ -37,7 +38,7 @@ BEGIN {
   sees["reports/evidence"] = sees["reports"] " reports"
   sees["reports/sweep"] = sees["reports"] " reports reports/plot sim/sweep"
   sees["reports/advise"] = sees["reports"] " reports sim/advise"
-  sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/sweep reports reports/evidence reports/explain reports/graph reports/plot reports/trace reports/sweep"
+  sees["sim/app"] = sees["sim/evidence"] " sim/evidence sim/study sim/sweep reports reports/evidence reports/explain reports/graph reports/plot reports/trace reports/sweep"
   sees["sim/app/shell"] = sees["sim/app"] " sim/app"
   sees["sim/app/sweep"] = sees["sim/app"] " sim/app"
   sees["sim/app/advise"] = sees["sim/app/sweep"] " sim/app/sweep sim/advise reports/advise"

@@ -12,7 +12,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/run.hpp"
-#include "sim/what_if/best_synchronous.hpp"
+#include "sim/study/tuned.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
@@ -201,7 +201,7 @@ TEST(Fairness, ABalancedBaselineGainsNothingByBalance) {
     Scenario scenario = load_scenario("a100_v100", {std::string("/training/balance=") + balance}).scenario;
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
-    add_best_synchronous(scenario, chosen, evaluations);
+    add_tuned(scenario, chosen, evaluations);
     const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
     const FairComparison fair = fair_comparison(scenario, results, evaluations);
     ASSERT_FALSE(fair.gains.empty()) << balance;
@@ -220,7 +220,7 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
           .scenario;
   const Evaluations evaluations(NetworkKind::kReference);
   std::vector<int> chosen = chosen_schedules(scenario, {});
-  add_best_synchronous(scenario, chosen, evaluations);
+  add_tuned(scenario, chosen, evaluations);
   EXPECT_EQ(scenario.schedules.back().balance, Balance::kSpeed);
   const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
   for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains)
@@ -233,7 +233,7 @@ TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
     Scenario scenario = random_mix(random, i);
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
-    if (i % 3 != 0) add_best_synchronous(scenario, chosen, evaluations);
+    if (i % 3 != 0) add_tuned(scenario, chosen, evaluations);
     const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
     for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains) {
       const Ladder walked =

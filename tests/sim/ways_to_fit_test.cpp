@@ -18,7 +18,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
-#include "sim/what_if/best_synchronous.hpp"
+#include "sim/study/tuned.hpp"
 #include "sim/what_if/what_if.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/sample.hpp"
@@ -111,7 +111,7 @@ TEST(WhatIf, TheBestSynchronousScheduleIsWhatWritesItDown) {
     LoadedScenario loaded = load_scenario(name, sets);
     std::vector<int> chosen;
     for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) chosen.push_back(static_cast<int>(i));
-    add_best_synchronous(loaded.scenario, chosen, kReference);
+    add_tuned(loaded.scenario, chosen, kReference);
     ASSERT_TRUE(loaded.scenario.best_synchronous) << name;
     const AddedSchedule& added = *loaded.scenario.best_synchronous;
     (added.entry.empty() ? own : others) += 1;

@@ -1,0 +1,37 @@
+#include "sim/study/beyond.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/evaluation/resident.hpp"
+#include "sim/result/run.hpp"
+#include "sim/what_if/winner.hpp"
+
+namespace accosim {
+
+std::optional<Beyond> beyond_schedules(const WhatIf& what_if) {
+  const std::optional<AddedSchedule>& best = what_if.scenario().best_synchronous;
+  if (!best) return std::nullopt;
+  const auto result_with = [&](const std::vector<std::string>& set) -> std::optional<RunResult> {
+    const std::optional<Trial> trial = what_if.with(best->index, set);
+    if (!trial) return std::nullopt;
+    return run_schedule(trial->scenario, trial->spec(), what_if.evaluations());
+  };
+  const std::optional<RunResult> now = result_with({});
+  if (!now) return std::nullopt;
+  Beyond beyond;
+  for (const char* const each :
+       {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash", "/training/optimizer_implementation=fused"}) {
+    std::vector<std::string> set = beyond.set;
+    set.emplace_back(each);
+    const std::optional<RunResult> then = result_with(set);
+    const double times = then ? then->tokens_per_second / now->tokens_per_second : 0;
+    const bool fits = then && (then->fits() || !now->fits());
+    if (!fits || times < beyond.times * kNoticeablyFaster) continue;
+    beyond = {std::move(set), times};
+  }
+  return beyond.set.empty() ? std::nullopt : std::optional(beyond);
+}
+
+}  // namespace accosim
