@@ -86,6 +86,12 @@ class Words {
     return tuned != nullptr && tuned->repeats();
   }
 
+  /// Whether the best delayed or local one is the same at a better micro-batch.
+  bool is_tuned_too(const RunResult& result) const {
+    const std::optional<AddedSchedule>& tuned = scenario_.best_delayed;
+    return tuned && !tuned->repeats() && tuned->form == result.label;
+  }
+
   /// At the beginning of one: the labels of the user's stay as they are.
   std::string beginning(const RunResult& result) const {
     std::string text = named(result);
@@ -233,7 +239,7 @@ class Words {
     std::string text;
     bool elsewhere = false;
     for (const std::size_t i : standing_.faster) {
-      if (repeats(results_[i])) continue;
+      if (repeats(results_[i]) || is_tuned_too(results_[i])) continue;
       text += fmt::format("{}{} {}{} times{}, {}", text.empty() ? " " : "; ",
                           text.empty() ? beginning(results_[i]) : named(results_[i]), text.empty() ? "is " : "",
                           digits(standing_.times[i]), text.empty() ? " as fast" : "", in_words(standing_.caveats[i]));

@@ -89,7 +89,7 @@ Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const Scenar
   JsonValue root = json_object({});
   JsonValue& schedules = root.set(kSchedules, *tree.root.find(kSchedules));
   for (const std::optional<AddedSchedule>* added : {&scenario.best_delayed, &scenario.best_synchronous})
-    if (*added)  // which are the last
+    if (*added && (*added)->index >= tree.root.find(kSchedules)->elements.size())  // which are the last
       schedules.elements.push_back(
           entry_of(**added, scenario.schedules[(*added)->index], scenario, *tree.root.find(kSchedules)));
   Diagnostics diagnostics;

@@ -21,8 +21,8 @@ std::optional<Beyond> beyond_schedules(const WhatIf& what_if) {
   const std::optional<RunResult> now = result_with({});
   if (!now) return std::nullopt;
   Beyond beyond;
-  for (const char* const each :
-       {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash", "/training/optimizer_implementation=fused"}) {
+  for (const char* const each : {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash",
+                                 "/training/optimizer_implementation=fused"}) {
     std::vector<std::string> set = beyond.set;
     set.emplace_back(each);
     const std::optional<RunResult> then = result_with(set);

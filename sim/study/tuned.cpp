@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -155,6 +154,16 @@ std::vector<int> micro_batches(const Scenario& scenario) {
   return sizes;
 }
 
+/// Whether as many micro-batches a round as that leaves can go through the stages as the schedule has it: what is
+/// refused in a file (models/read/piped_schedules.cpp).
+bool go_through(const ScheduleSpec& spec, const Parallel& parallel, int a_round) {
+  if (a_round % micro_batches_apart(parallel) != 0) return false;
+  if (parallel.pipeline == 1) return true;
+  const int open = least_open_flight(parallel);
+  if (spec.late_communication == LateCommunication::kAccumulate && (open == 0 || a_round < open)) return false;
+  return spec.pipeline_flush || a_round >= parallel.pipeline;
+}
+
 /// The same in micro-batches of that size; nothing where it cannot be done so, or has a size of its own.
 std::optional<Candidate> at_size(const Scenario& scenario, Candidate candidate, int size) {
   ScheduleSpec& spec = candidate.spec;
@@ -164,8 +173,8 @@ std::optional<Candidate> at_size(const Scenario& scenario, Candidate candidate, 
   // One that was told how many micro-batches a round has at least stays as it is written.
   const bool told =
       rounds > 1 && spec.micro_batches_per_round * rounds != scenario.training.gradient_accumulation_steps;
-  if (spec.micro_batch_size > 0 || spec.balance != Balance::kNone || told ||
-      steps % (rounds * micro_batches_apart(parallel_of(scenario.training, spec))) != 0)
+  if (spec.micro_batch_size > 0 || spec.balance != Balance::kNone || told || steps % rounds != 0 ||
+      !go_through(spec, parallel_of(split, spec), steps / rounds))
     return std::nullopt;
   if (rounds > 1) spec.micro_batches_per_round = steps / rounds;
   spec.micro_batch_size = candidate.added.micro_batch_size = size;
@@ -174,8 +183,6 @@ std::optional<Candidate> at_size(const Scenario& scenario, Candidate candidate, 
 
 /// How unlikely it fits, where that is not likely enough, then seconds a sample.
 using Badness = std::tuple<double, double>;
-constexpr Badness kAnything{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-
 double unfit(const Division& own, const Evaluations& evaluations) {
   const int steps = own.scenario.training.gradient_accumulation_steps;
   const auto kinds = memory_by_kind(evaluations.costs(own.scenario, own.spec), own.spec, steps);
@@ -195,11 +202,12 @@ bool is_playable(const Division& own) {
   return can_be_played(own.spec, scenario.cluster, scenario.training, scenario.model);
 }
 
-/// What is ranked: a candidate, and the least that it may come to.
+/// A candidate at a micro-batch, and the least that it may come to.
 struct Entrant {
   Candidate candidate;
   Division own;
   Badness least;
+  std::optional<Badness> rank{};  ///< without contention, once it is known
 };
 
 /// Forms as they are ranked: of unlike GPUs each under the division of the first that communicates as often.
@@ -222,11 +230,9 @@ class Ranked {
     return all;
   }
 
-  /// Nothing where it is surely not below `below`.
-  std::optional<Badness> operator()(const Entrant& entrant, const Badness& below) const {
-    if (entrant.least >= below) return std::nullopt;
-    return Badness(std::get<0>(entrant.least),
-                   estimated_time_per_sample(entrant.own.scenario, entrant.own.spec, evaluations_));
+  void rank(Entrant& entrant) const {
+    entrant.rank = Badness(std::get<0>(entrant.least),
+                           estimated_time_per_sample(entrant.own.scenario, entrant.own.spec, evaluations_));
   }
 
  private:
@@ -244,59 +250,67 @@ class Ranked {
   std::map<bool, Scenario> divisions_;
 };
 
-struct Finalist {
-  Candidate candidate;
-  Badness rank;
-};
-
-/// The candidates that come near the first, from the best rank on.
-std::vector<Finalist> finalists_of(const Candidates& candidates, Ranked& ranked, const Badness& below) {
-  // Contention changes the order of those that are so near.
-  constexpr double kNear = 1.02;
-  constexpr std::size_t kMost = 5;
-  std::vector<Finalist> all;
-  Badness best = below;
-  const auto near = [&](const Badness& of) { return Badness(std::get<0>(of), kNear * std::get<1>(of)); };
-  for (const Entrant& each : ranked.entrants(candidates))
-    if (const std::optional<Badness> rank = ranked(each, near(best))) {
-      all.push_back({each.candidate, *rank});
-      best = std::min(best, *rank);
-    }
-  std::stable_sort(all.begin(), all.end(), [](const Finalist& a, const Finalist& b) { return a.rank < b.rank; });
-  std::erase_if(all, [&](const Finalist& each) { return each.rank > near(best); });
-  if (all.size() > kMost) all.resize(kMost);
-  return all;
-}
-
 /// One that has been played.
 struct Played {
   Candidate candidate;
   Badness badness;
 };
 
-/// The fastest of them, played. `best`: so far.
-void play_finalists(const std::vector<Finalist>& finalists, const Scenario& scenario, const Evaluations& evaluations,
-                    std::optional<Played>& best) {
-  // What is ranked clearly behind the best need not be played: contention makes none faster.
-  constexpr double kClearly = 1.001;
-  const bool drawn = scenario.training.unsteady.varies(), alike = identical_ranks(scenario.cluster);
-  for (const Finalist& each : finalists) {
-    if (best && !drawn) {
-      const auto [unfit, time] = best->badness;
-      // Of unlike GPUs its own division may fit where the one that it was ranked under does not.
-      const bool clearly = std::get<0>(each.rank) == unfit && std::get<1>(each.rank) > kClearly * time;
-      if (std::get<0>(each.rank) > unfit ? alike : clearly) continue;
-    }
-    const Division own = evaluations.divided(scenario, balanced_where_unlike(each.candidate.spec, scenario));
-    if (!is_playable(own)) continue;
-    const auto play = evaluations.play(own.scenario, own.spec);
-    const Badness badness{unfit(own, evaluations), play->measured.update_time.value / samples_per_update(*play)};
+/// The fastest so far, on the scenario's network.
+class Fastest {
+ public:
+  Fastest(const Scenario& scenario, const Evaluations& evaluations) : scenario_(scenario), evaluations_(evaluations) {}
+
+  void play(const Candidate& candidate) {
+    const Division own = evaluations_.divided(scenario_, balanced_where_unlike(candidate.spec, scenario_));
+    if (!is_playable(own)) return;
+    const auto play = evaluations_.play(own.scenario, own.spec);
+    const Badness badness{unfit(own, evaluations_), play->measured.update_time.value / samples_per_update(*play)};
     // Of equally fast ones the scenario's own.
     const bool own_entry =
-        best && badness == best->badness && each.candidate.added.entry.empty() && !best->candidate.added.entry.empty();
-    if (!best || own_entry || badness < best->badness) best = Played{each.candidate, badness};
+        best && badness == best->badness && candidate.added.entry.empty() && !best->candidate.added.entry.empty();
+    if (!best || own_entry || badness < best->badness) best = Played{candidate, badness};
   }
-}
+
+  /// Contention makes none faster: what is behind without it need not be played, nor what takes longer to compute.
+  void search(const Candidates& candidates, Ranked& ranked) {
+    constexpr int kMostPlays = 6;
+    std::vector<Entrant> all = ranked.entrants(candidates);
+    std::optional<Badness> first;
+    if (best) first = best->badness;
+    for (Entrant& each : all) {
+      if (first && each.least >= *first) continue;
+      ranked.rank(each);
+      first = first ? std::min(*first, *each.rank) : *each.rank;
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Entrant& a, const Entrant& b) {
+      return std::pair(!a.rank, a.rank.value_or(a.least)) < std::pair(!b.rank, b.rank.value_or(b.least));
+    });
+    int plays = 0;
+    for (Entrant& each : all) {
+      if (plays == kMostPlays) return;
+      if (!each.rank && !is_behind(each.least)) ranked.rank(each);
+      if (is_behind(each.rank.value_or(each.least))) continue;
+      play(each.candidate);
+      ++plays;
+    }
+  }
+
+  std::optional<Played> best;
+
+ private:
+  bool is_behind(const Badness& rank) const {
+    constexpr double kClearly = 1.001;
+    if (!best || scenario_.training.unsteady.varies()) return false;
+    const auto [unfit, time] = best->badness;
+    // Of unlike GPUs its own division may fit where the one that it was ranked under does not.
+    if (std::get<0>(rank) > unfit) return identical_ranks(scenario_.cluster);
+    return std::get<0>(rank) == unfit && std::get<1>(rank) > kClearly * time;
+  }
+
+  const Scenario& scenario_;
+  const Evaluations& evaluations_;
+};
 
 /// With the settings or the entry that write it down.
 AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec) {
@@ -381,36 +395,39 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
   Scenario undrawn = scenario;
   undrawn.training.unsteady = {};
   Ranked ranked(undrawn, evaluations.on(NetworkKind::kReference));
-  Candidates own = tuned_candidates(scenario, *challenger, true);
-  for (Candidate& each : own_synchronous(scenario)) own.push_back(std::move(each));
-  std::vector<Finalist> finalists = finalists_of(own, ranked, kAnything);
-  if (finalists.empty()) return;
-  const auto form = std::find_if(finalists.begin(), finalists.end(),
-                                 [](const Finalist& each) { return !each.candidate.added.entry.empty(); });
-  if (form != finalists.end() && !scenario.training.unsteady.varies()) {
-    const Candidates chunks = with_other_chunks(scenario, form->candidate);
-    const Badness first = finalists.front().rank;
-    for (Finalist& each : finalists_of(chunks, ranked, first)) finalists.push_back(std::move(each));
-  }
+  Fastest fastest(scenario, evaluations);
   // What is asked for is played anyhow.
-  for (const Candidate& each : own_synchronous(scenario))
-    if (std::find(chosen.begin(), chosen.end(), static_cast<int>(each.added.index)) != chosen.end())
-      finalists.push_back({each, finalists.front().rank});
-  std::optional<Played> best;
-  play_finalists(finalists, scenario, evaluations, best);
+  const Candidates written = own_synchronous(scenario);
+  for (const Candidate& each : written)
+    if (std::find(chosen.begin(), chosen.end(), static_cast<int>(each.added.index)) != chosen.end()) fastest.play(each);
+  Candidates own = tuned_candidates(scenario, *challenger, true);
+  own.insert(own.end(), written.begin(), written.end());
+  fastest.search(own, ranked);
+  if (const std::optional<Played>& best = fastest.best;
+      best && !best->candidate.added.entry.empty() && !scenario.training.unsteady.varies())
+    fastest.search(with_other_chunks(scenario, best->candidate), ranked);
+  const std::optional<Played> best = fastest.best;
   if (!best) return;
-  std::optional<Played> other = best;
-  const Candidates others = tuned_candidates(scenario, *challenger, false);
-  play_finalists(finalists_of(others, ranked, best->badness), scenario, evaluations, other);
+  fastest.search(tuned_candidates(scenario, *challenger, false), ranked);
+  const std::optional<Played>& other = fastest.best;
   const std::pair synchronous(balanced_where_unlike(best->candidate.spec, scenario), std::get<1>(best->badness));
   const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, synchronous, evaluations);
-  if (delayed) add(scenario, chosen, *delayed, kBestDelayedRow, &Scenario::best_delayed);
+  if (delayed && delayed->added.micro_batch_size == 0)
+    scenario.best_delayed = delayed->added;
+  else if (delayed)
+    add(scenario, chosen, *delayed, kBestDelayedRow, &Scenario::best_delayed);
   add(scenario, chosen, best->candidate, kBestSynchronousRow, &Scenario::best_synchronous);
   const double times = std::get<1>(best->badness) / std::get<1>(other->badness);
   if (std::get<0>(best->badness) == std::get<0>(other->badness) && times > kNoticeablyFaster)
     scenario.elsewhere =
         Elsewhere{written_down(other->candidate, balanced_where_unlike(other->candidate.spec, scenario)),
                   title_of(other->candidate.framework), times};
+}
+
+void add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
+  const std::size_t before = chosen.size();
+  add_tuned(scenario, chosen, evaluations);
+  if (chosen.size() == before + 1) chosen.insert(chosen.end() - 1, static_cast<int>(scenario.best_delayed->index));
 }
 
 }  // namespace accosim

@@ -14,7 +14,8 @@ inline constexpr const char* kBestSynchronousRow = "best synchronous";
 inline constexpr const char* kBestDelayedRow = "best delayed or local";
 
 /// Where one of the chosen schedules is delayed or local, adds two to the scenario, as Scenario::best_delayed and
-/// Scenario::best_synchronous, and to `chosen` (indices in scenario.schedules), in this order, which are the last.
+/// Scenario::best_synchronous, and to `chosen` (indices in scenario.schedules), in this order, which are the last. The
+/// first is not added where it is one of the chosen as it is written: Scenario::best_delayed then has its place.
 ///
 /// Each is the fastest per sample at the batch that is asked for, over every way to split the samples of a GPU into
 /// micro-batches (of unlike GPUs, whose work is divided by speed, as it is written), on the scenario's own kernels.
@@ -28,5 +29,9 @@ inline constexpr const char* kBestDelayedRow = "best delayed or local";
 ///
 /// Adds nothing where the scenario can run no synchronous schedule, and nothing twice.
 void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations);
+
+/// The same for a table that has both as columns at every point: where the first is not added, its place stands in
+/// `chosen` once more.
+void add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations);
 
 }  // namespace accosim

@@ -103,12 +103,11 @@ std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, do
                                      const Evaluations& evaluations) {
   if (part.best_synchronous) {
     for (std::optional<AddedSchedule>* added : {&part.best_synchronous, &part.best_delayed}) {
-      if (!*added) continue;
+      if ((*added)->index + 1 == part.schedules.size()) part.schedules.pop_back();
       added->reset();
-      part.schedules.pop_back();
       indices.pop_back();
     }
-    add_tuned(part, indices, evaluations);
+    add_tuned_columns(part, indices, evaluations);
   }
   std::vector<RunResult> results;
   std::vector<std::size_t> played;

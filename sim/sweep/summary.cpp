@@ -247,6 +247,16 @@ std::optional<std::size_t> winner_of(const Row& row, const Merit& merit) { retur
 
 namespace {
 
+/// Whether a column holds what an earlier one does: the best of some schedules is one of them as it is written.
+bool repeats(const Row& row, std::size_t schedule) {
+  const Metrics& figures = row.schedules[schedule];
+  return std::any_of(
+      row.schedules.begin(), row.schedules.begin() + static_cast<std::ptrdiff_t>(schedule), [&](const Metrics& each) {
+        return each.tokens_per_second == figures.tokens_per_second && each.update_time == figures.update_time &&
+               each.memory_resident == figures.memory_resident;
+      });
+}
+
 /// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
 /// the fastest first.
 std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
@@ -255,7 +265,7 @@ std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, co
   const std::size_t winner = *standing.winner;
   for (std::size_t i = 0; i < row.schedules.size(); ++i) {
     const std::optional<double> score = score_of(row, i, merit.by);
-    if (i == winner || !score || !standing.caveats[i].none()) continue;
+    if (i == winner || !score || !standing.caveats[i].none() || repeats(row, i)) continue;
     const double ratio = *score_of(row, winner, merit.by) / *score;
     if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
       close.push_back(i);
@@ -301,6 +311,7 @@ std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
   for (const Row& row : rows.rows) {
     const Standing standing = standing_at(row, merit);
     for (const std::size_t i : standing.faster) {
+      if (repeats(row, i)) continue;
       const Caveats& here = standing.caveats[i];
       Caveats& worst = all[i].caveats;
       ++all[i].points;

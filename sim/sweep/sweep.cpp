@@ -156,7 +156,7 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
     }
     const Evaluations evaluations(network);
     if (heading.tuned) {
-      add_tuned(scenario, indices, evaluations);
+      add_tuned_columns(scenario, indices, evaluations);
       if (!scenario.best_synchronous)
         throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
       row.best_synchronous = scenario.best_synchronous->name();

@@ -262,8 +262,6 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
 namespace {
 
 bool accumulates(const Scenario& scenario, const RunResult& result) {
-  const std::optional<AddedSchedule>& added = scenario.best_delayed;
-  if (added && added->repeats() && result.label == scenario.schedules[added->index].label) return false;
   return result.label != scenario.baseline && accumulates_while_waiting(*schedule_labelled(scenario, result.label));
 }
 
