@@ -254,7 +254,8 @@ class Words {
   /// What curves say that were measured elsewhere.
   std::string to_loss(const RunResult& result) const {
     const RunResult& best = results_[*standing_.best()];
-    if (!result.to_loss || result.to_loss->holds || !best.to_loss || !best.to_loss->reached) return "";
+    if (!result.to_loss || result.to_loss->holds || result.to_loss->far || !best.to_loss || !best.to_loss->reached)
+      return "";
     return fmt::format(" (to the same loss {}{} times)", result.to_loss->reached ? "" : "below ",
                        digits(result.to_loss->speedup / best.to_loss->speedup));
   }

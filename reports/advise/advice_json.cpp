@@ -121,6 +121,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
   document.set("refusals", refusals_json(answer));
   document.set("left_out", answer.left_out);
   document.set("winner", point_json(answer, advice.winner));
+  if (advice.sooner) document.set("sooner", point_json(answer, advice.sooner));
   document.set("second", point_json(answer, advice.second));
   document.set("next", point_json(answer, advice.next));
   document.set("faster", points_json(answer, advice.faster));

@@ -336,6 +336,12 @@ std::string advice_in_words(const Answer& answer) {
     const std::string other = beside(answer, winner, *best);
     text += (other.empty() ? "" : " and") + (other.empty() ? other : other.substr(1));
   }
+  if (advice.sooner) {
+    const Evaluation& sooner = at(answer, *advice.sooner);
+    text +=
+        fmt::format(". For {} more ({}), {} is done in {}", human_percent(over_winner(answer, *advice.sooner)),
+                    human_count(sooner.cost), name_of(answer, *advice.sooner), human_clock(Seconds{sooner.total_time}));
+  }
   text += winner.verdict == FitVerdict::kTight ? fmt::format(". Whether it fits is not sure ({}): {}.",
                                                              in_percent(winner.fit_probability), memory_of(winner))
                                                : fmt::format(". It fits: {}.", memory_of(winner));

@@ -119,6 +119,20 @@ std::vector<std::size_t> faster_than(const std::vector<TriedPoint>& points, std:
   return faster;
 }
 
+std::optional<std::size_t> sooner_than(const std::vector<TriedPoint>& points, std::size_t winner,
+                                       const std::vector<std::size_t>& order, double within) {
+  const Evaluation& best = points[winner].evaluation;
+  std::optional<std::size_t> sooner;
+  for (const std::size_t i : order) {
+    const Evaluation& each = points[i].evaluation;
+    const double before = sooner ? points[*sooner].evaluation.total_time : best.total_time / kNoticeablyFaster;
+    if (each.caveats.count() <= best.caveats.count() && each.total_time < before &&
+        each.spent_per_sample() <= (1 + within) * best.spent_per_sample())
+      sooner = i;
+  }
+  return sooner;
+}
+
 }  // namespace
 
 std::string reason_of(const std::string& error) {
@@ -136,7 +150,7 @@ bool cannot_be_told_apart(const Evaluation& a, const Evaluation& b) {
   return interval.low <= 1 && interval.high >= 1;
 }
 
-Findings findings_of(const CandidateSpace& space, Searched searched, double asked) {
+Findings findings_of(const CandidateSpace& space, Searched searched, double asked, double within) {
   Findings advice;
   advice.points = std::move(searched.points);
   advice.candidates = size_of(space);
@@ -168,6 +182,7 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
     }
     if (!advice.second) advice.second = advice.next;
     advice.faster = faster_than(points, *advice.winner, order, form_of);
+    advice.sooner = sooner_than(points, *advice.winner, order, within);
   }
   for (FormResult& form : advice.forms)
     if (!form.best && form.other_batch > 0) note_nearest(form, points, space, asked);

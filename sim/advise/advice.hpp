@@ -43,14 +43,17 @@ struct Findings {
   std::optional<std::size_t> next;    ///< the next of the winner's schedule that takes noticeably longer
   /// Of those with more caveats than the winner the best of each schedule, where it is kNoticeablyFaster.
   std::vector<std::size_t> faster;
+  /// Of those that spend little more than the winner, with no more caveats, the one that is done first, where that is
+  /// noticeably sooner.
+  std::optional<std::size_t> sooner;
   std::vector<FormResult> forms;   ///< from the best on
   std::vector<std::size_t> front;  ///< by time: no other is as good in time, memory and bytes and better in one of them
   std::vector<std::size_t> open;   ///< best of other schedules that the interval cannot tell from the winner
   std::size_t open_points = 0;     ///< all such points, other than the winner
 };
 
-/// `asked`: samples of an update.
-Findings findings_of(const CandidateSpace& space, Searched searched, double asked);
+/// `asked`: samples of an update. `within`: how much more Findings::sooner may spend, as a fraction.
+Findings findings_of(const CandidateSpace& space, Searched searched, double asked, double within = 0);
 
 /// Whether the 80 % interval of the ratio of their times per sample holds 1.
 bool cannot_be_told_apart(const Evaluation& a, const Evaluation& b);

@@ -72,6 +72,7 @@ struct AdviceQuery {
   NetworkKind network = NetworkKind::kSimgrid;
   WinnerRule rule{};
   Objective objective = Objective::kTime;  ///< kCost: of a cluster that has prices
+  double within = 0;  ///< of kCost: who costs so much more, as a fraction, is named where it is done sooner
 };
 
 /// Of an update whose plays are too long to be repeated on many networks.

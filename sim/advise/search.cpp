@@ -38,8 +38,8 @@ double steps_of(double spent) { return std::floor(std::log(spent) / std::log1p(k
 
 class Search {
  public:
-  Search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried)
-      : space_(space), budget_(budget), tried_(tried) {}
+  Search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within)
+      : space_(space), budget_(budget), tried_(tried), within_(within) {}
 
   void everything() {
     std::vector<std::size_t> all(size_of(space_));
@@ -103,7 +103,7 @@ class Search {
     }
     if (fresh.empty()) return false;
     std::vector<TriedPoint> postponed;
-    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = best_spent_})) {
+    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = limit()})) {
       if (point.evaluation.state == PointState::kPostponed)
         postponed.push_back(std::move(point));
       else
@@ -123,7 +123,7 @@ class Search {
       std::vector<std::size_t> some;
       for (; from < points.size() && some.size() < together; ++from) {
         Evaluation& each = points[from].evaluation;
-        if (!best_spent_ || each.spent_per_sample() <= each.hopeful * *best_spent_) {
+        if (!best_spent_ || each.spent_per_sample() <= each.hopeful * *limit()) {
           some.push_back(points[from].index);
           continue;
         }
@@ -131,9 +131,14 @@ class Search {
         keep(std::move(points[from]));
       }
       if (some.empty()) continue;
-      for (TriedPoint& point : tried_(some, {.postponed = false, .best = best_spent_})) keep(std::move(point));
+      for (TriedPoint& point : tried_(some, {.postponed = false, .best = limit()})) keep(std::move(point));
       together = std::min(kTogether, 2 * together);
     }
+  }
+
+  /// What spends more is not asked for.
+  std::optional<double> limit() const {
+    return best_spent_ ? std::optional((1 + within_) * *best_spent_) : std::nullopt;
   }
 
   void keep(TriedPoint point) {
@@ -172,6 +177,7 @@ class Search {
   const CandidateSpace& space_;
   std::size_t budget_;
   const TryPoints& tried_;
+  double within_;
   std::map<std::size_t, TriedPoint> points_;  // by index
   std::map<std::size_t, std::size_t> best_;   // index, by form
   std::optional<double> best_spent_;          // a sample
@@ -198,8 +204,8 @@ bool faster(const TriedPoint& a, const TriedPoint& b) {
   return a.index < b.index;
 }
 
-Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried) {
-  Search searching(space, budget, tried);
+Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within) {
+  Search searching(space, budget, tried, within);
   if (size_of(space) <= budget) {
     searching.everything();
     return {searching.points(), true};

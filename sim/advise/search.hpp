@@ -44,6 +44,6 @@ struct Searched {
 /// best of each form every change of one knob, until that brings nothing; then, from the best form on, every change of
 /// two knobs, and again of one; until the budget is spent. Of the points that are tried together, those that take long
 /// to play come last, held against the best so far.
-Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried);
+Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within = 0);
 
 }  // namespace accosim

@@ -103,6 +103,14 @@ class MeasuredSize {
     return fmt::format("{}", fmt::join(all, "; "));
   }
 
+  /// Whether model or batch are beyond ten times the range that was measured.
+  bool is_far(const RunResult& result) const {
+    constexpr double kFar = 10;
+    const auto beyond = [](double value, double low, double high) { return value * kFar < low || value > kFar * high; };
+    return beyond(parameters_, convergence_.parameters, convergence_.parameters) ||
+           (!own_ && beyond(result.samples_per_update, least(), most()));
+  }
+
   /// Whether batches like this run's were measured, or the user knows what they cost.
   bool holds_at(const RunResult& result) const {
     return own_ || (result.samples_per_update >= least() && result.samples_per_update <= most());
@@ -152,6 +160,7 @@ void add_time_to_loss(std::vector<RunResult>& results, const RunResult& base, co
     const std::string outside = measured.outside(result, spec, *curve);
     result.to_loss = measured.time_to_loss(result, *curve);
     result.to_loss->holds = outside.empty() && measured.holds_at(base);
+    result.to_loss->far = measured.is_far(result);
     if (!outside.empty())
       result.warnings.push_back({"convergence_extrapolates", "the time to a loss was measured on " + outside,
                                  "take it as a direction; measure your own with accocal converge, or give your own "

@@ -57,6 +57,7 @@ struct TimeToLoss {
   bool holds = false;   ///< model, batches and options are those of the measured runs; else it extrapolates
   double samples = 0;   ///< samples to the same loss, as a multiple of the baseline's
   double speedup = 0, speedup_low = 0, speedup_high = 0;  ///< of the time to the same loss, with its interval
+  bool far = false;  ///< the model or the batch is beyond ten times the range that was measured: no headline says it
 };
 
 /// Where micro-batches are drawn: how far the mean is known, and how single updates scatter around it, or where

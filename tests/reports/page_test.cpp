@@ -274,6 +274,8 @@ TEST(Answer, WhoIsFasterAtAPriceIsNamedWithIt) {
                       "update late; losses are by curves of another model, batch or options."),
             std::string::npos)
       << answer_to(scenario, results);
+  results[1].to_loss->far = true;  // of a model that is much smaller
+  EXPECT_EQ(answer_to(scenario, results).find("to the same loss"), std::string::npos) << answer_to(scenario, results);
 }
 
 TEST(Answer, WhatIsLeftOverTheBestSynchronousScheduleIsSaidOnce) {

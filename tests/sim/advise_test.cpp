@@ -229,6 +229,21 @@ TEST(Findings, ATimeWithinTheIntervalOfTheRatioIsOpen) {
   EXPECT_EQ(found.open_points, 2U) << "1.05 and 1.10";
 }
 
+TEST(Findings, WhatCostsLittleMoreAndIsDoneSoonerIsNamed) {
+  // Money and hours of all tokens: the cheapest takes 4 h. 1 % more is done in 1 h, 1.5 % more in 30 min, 3 % more
+  // in 6.
+  Searched searched;
+  const double spent[] = {1, 1.01, 1.015, 1.03}, hours[] = {4, 1, 0.5, 0.1};
+  for (std::size_t i = 0; i < 4; ++i) {
+    Evaluation each = played(spent[i]);
+    each.total_time = 3600 * hours[i];
+    searched.points.push_back({i, each, ""});
+  }
+  EXPECT_EQ(findings_of(small_space(), searched, 1, 0.02).sooner, 2U);
+  EXPECT_EQ(findings_of(small_space(), searched, 1, 0.012).sooner, 1U);
+  EXPECT_EQ(findings_of(small_space(), searched, 1, 0).sooner, std::nullopt);
+}
+
 TEST(Findings, ReasonsLoseTheirPlacesAndAreCounted) {
   EXPECT_EQ(reason_of("--set /schedules: is wrong: write 2"), "is wrong: write 2");
   EXPECT_EQ(reason_of("/a/b.json:3:4 /training/x: is 0; write 1"), "is 0; write 1");

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
@@ -59,6 +61,25 @@ TEST(TimeToLoss, IsTheMeasuredSamplesTimesThePredictedTime) {
   std::vector<RunResult> again = {base, result_of("acco", 2, 300)};
   add_time_to_loss(again, base, scenario, file, 1e12);
   EXPECT_NEAR(again[1].to_loss->speedup, 1.5 / 1.25, 1e-9);
+}
+
+TEST(TimeToLoss, IsFarBeyondTenTimesTheRangeThatWasMeasured) {
+  // Batches of 4 to 16 were measured, of this model: 160 are ten times that, and 161 are beyond.
+  Scenario scenario = sample_scenario(1, 4);
+  scenario.training.sequence_length = 2;
+  const auto is_far = [&](double parameters, double samples) {
+    std::string text = kFile;
+    text.replace(text.find("1000"), 4, std::to_string(static_cast<long>(parameters)));
+    const RunResult base = result_of("zero1", 1, samples);
+    std::vector<RunResult> results = {base};
+    add_time_to_loss(results, base, scenario, read_convergence(text, "c.json"), 0);
+    return results[0].to_loss->far;
+  };
+  const double parameters = static_cast<double>(parameter_count(scenario.model));
+  EXPECT_FALSE(is_far(parameters, 160));
+  EXPECT_TRUE(is_far(parameters, 161));
+  EXPECT_FALSE(is_far(std::ceil(parameters / 9), 16));
+  EXPECT_TRUE(is_far(std::ceil(parameters / 11), 16));
 }
 
 TEST(TimeToLoss, AnAlgorithmThatWasNotMeasuredIsSaid) {

@@ -44,34 +44,41 @@ constexpr std::size_t kMostRivals = 6;
 constexpr int kMostBudget = 1'000'000;
 
 std::vector<Option> search_options() {
-  return {{.names = "--objective",
-           .help = "What is made least: the time, or the cost at the cluster's price_per_gpu_hour, where fewer nodes "
-                   "are tried too",
-           .value = std::string(name_of(Objective::kTime)),
-           .choices = {name_of(Objective::kTime), name_of(Objective::kCost)},
-           .default_shown = true},
-          {.names = "--over",
-           .help = "Vary this, and nothing else: a knob by its name (accosim list knobs), or /json/pointer=10,100,400 "
-                   "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
-           .value = Texts()},
-          {.names = "--budget",
-           .help = "Try at most so many points. Where there are more candidates, the search goes from the best on",
-           .value = std::string("2000 points"),
-           .empty = "names no number",
-           .default_shown = true},
-          {.names = "--batch-tolerance",
-           .help = "How far the samples of an update may be from those asked for, in percent",
-           .value = 100 * kEqualSamples,
-           .least = 0,
-           .most = 100,
-           .default_shown = true},
-          jobs_option(),
-          {.names = "-o,--output",
-           .help = "Write the winner as a scenario, with every value filled in, for compare and the others",
-           .empty = "names no file",
-           .takes = "FILE"},
-          {.names = "--json", .help = "One JSON document instead of text", .value = false},
-          force_option()};
+  return {
+      {.names = "--objective",
+       .help = "What is made least: the time, or the cost at the cluster's price_per_gpu_hour, where fewer nodes "
+               "are tried too",
+       .value = std::string(name_of(Objective::kTime)),
+       .choices = {name_of(Objective::kTime), name_of(Objective::kCost)},
+       .default_shown = true},
+      {.names = "--within",
+       .help = "With --objective cost: name what is done sooner too, where it costs at most so much more, in percent",
+       .value = 2.0,
+       .least = 0,
+       .most = 100,
+       .default_shown = true},
+      {.names = "--over",
+       .help = "Vary this, and nothing else: a knob by its name (accosim list knobs), or /json/pointer=10,100,400 "
+               "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
+       .value = Texts()},
+      {.names = "--budget",
+       .help = "Try at most so many points. Where there are more candidates, the search goes from the best on",
+       .value = std::string("2000 points"),
+       .empty = "names no number",
+       .default_shown = true},
+      {.names = "--batch-tolerance",
+       .help = "How far the samples of an update may be from those asked for, in percent",
+       .value = 100 * kEqualSamples,
+       .least = 0,
+       .most = 100,
+       .default_shown = true},
+      jobs_option(),
+      {.names = "-o,--output",
+       .help = "Write the winner as a scenario, with every value filled in, for compare and the others",
+       .empty = "names no file",
+       .takes = "FILE"},
+      {.names = "--json", .help = "One JSON document instead of text", .value = false},
+      force_option()};
 }
 
 std::size_t budget_of(const Arguments& arguments) {
@@ -116,16 +123,19 @@ const std::string& label_at(const Answer& answer, std::size_t index) {
 
 Searched searched_of(const Answer& answer, int jobs) {
   Counted progress(std::min(size_of(answer.space), answer.budget));
-  return search(answer.space, answer.budget, [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
-    const auto work = [&](std::size_t i) {
-      return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
-                      label_at(answer, indices[i]), limit);
-    };
-    std::vector<TriedPoint> points;
-    for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, &progress))
-      points.push_back({indices[points.size()], each.evaluation, std::move(each.refusal)});
-    return points;
-  });
+  return search(
+      answer.space, answer.budget,
+      [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
+        const auto work = [&](std::size_t i) {
+          return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
+                          label_at(answer, indices[i]), limit);
+        };
+        std::vector<TriedPoint> points;
+        for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, &progress))
+          points.push_back({indices[points.size()], each.evaluation, std::move(each.refusal)});
+        return points;
+      },
+      answer.asked.within);
 }
 
 /// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
@@ -285,6 +295,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
                   .rule = winner_rule_of(arguments)};
   answer.asked.objective = *value_named<Objective>(arguments.text("--objective"));
   const bool cost = answer.asked.objective == Objective::kCost;
+  if (cost) answer.asked.within = arguments.number("--within") / 100;
   if (cost && price_per_hour(scenario.cluster).value_or(0) == 0)
     throw BadInput(
         "--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as --set "
@@ -298,7 +309,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.space = std::move(searchable.space);
   answer.left_out = std::move(searchable.left_out);
   answer.written = written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
-  answer.advice = findings_of(answer.space, searched_of(answer, jobs), answer.asked.samples);
+  answer.advice = findings_of(answer.space, searched_of(answer, jobs), answer.asked.samples, answer.asked.within);
   const Progress progress("comparing the best with each other");
   add_breakdowns(answer, jobs);
   add_takeovers(answer, scenario.cluster, jobs);
