@@ -140,14 +140,15 @@ Candidates own_synchronous(const Scenario& scenario) {
   return own;
 }
 
-/// Micro-batches that divide the samples of a GPU, the written one first; that alone where GPUs have their own, or
-/// where the work of unlike ones is divided by speed. A measured model's time is that of one size.
+/// Micro-batches that divide the samples of a GPU, the written one first; that alone where GPUs have their own, where
+/// the work of unlike ones is divided by speed, or where micro-batches are drawn. A measured model's time is that of
+/// one size.
 std::vector<int> micro_batches(const Scenario& scenario) {
   const Training& training = scenario.training;
   const std::int64_t all = std::int64_t{training.micro_batch_size} * training.gradient_accumulation_steps;
   std::vector<int> sizes = {training.micro_batch_size};
   if (!has_one_micro_batch(scenario.cluster, training) || !identical_ranks(scenario.cluster) ||
-      family_of(scenario.model).measured || all > kMostSamples)
+      family_of(scenario.model).measured || training.unsteady.varies() || all > kMostSamples)
     return sizes;
   for (int size = 1; size <= all; ++size)
     if (all % size == 0 && size != training.micro_batch_size) sizes.push_back(size);
@@ -183,6 +184,7 @@ std::optional<Candidate> at_size(const Scenario& scenario, Candidate candidate, 
 
 /// How unlikely it fits, where that is not likely enough, then seconds a sample.
 using Badness = std::tuple<double, double>;
+
 double unfit(const Division& own, const Evaluations& evaluations) {
   const int steps = own.scenario.training.gradient_accumulation_steps;
   const auto kinds = memory_by_kind(evaluations.costs(own.scenario, own.spec), own.spec, steps);
@@ -210,15 +212,17 @@ struct Entrant {
   std::optional<Badness> rank{};  ///< without contention, once it is known
 };
 
-/// Forms as they are ranked: of unlike GPUs each under the division of the first that communicates as often.
+/// Forms as they are ranked, without what is drawn: of unlike GPUs each under the division of the first that
+/// communicates as often.
 class Ranked {
  public:
-  Ranked(const Scenario& scenario, const Evaluations& evaluations) : scenario_(scenario), evaluations_(evaluations) {}
+  Ranked(const Scenario& scenario, const Evaluations& evaluations)
+      : sizes_(micro_batches(scenario)), scenario_(undrawn(scenario)), evaluations_(evaluations) {}
 
   /// Every candidate at every micro-batch, the likeliest to be the best first: those that fit, from the least time on.
   std::vector<Entrant> entrants(const Candidates& candidates) {
     std::vector<Entrant> all;
-    for (const int size : micro_batches(scenario_))
+    for (const int size : sizes_)
       for (const Candidate& each : candidates)
         if (std::optional<Candidate> candidate = at_size(scenario_, each, size)) {
           Division own = division_of(candidate->spec);
@@ -236,6 +240,11 @@ class Ranked {
   }
 
  private:
+  static Scenario undrawn(Scenario scenario) {
+    scenario.training.unsteady = {};
+    return scenario;
+  }
+
   Division division_of(const ScheduleSpec& spec) {
     if (spec.micro_batch_size > 0) return evaluations_.divided(scenario_, spec);
     const auto [first, anew] = divisions_.try_emplace(meets_every_micro_batch(spec));
@@ -245,7 +254,8 @@ class Ranked {
     return {first->second, as_divided};
   }
 
-  const Scenario& scenario_;
+  const std::vector<int> sizes_;
+  const Scenario scenario_;
   const Evaluations evaluations_;
   std::map<bool, Scenario> divisions_;
 };
@@ -274,7 +284,7 @@ class Fastest {
 
   /// Contention makes none faster: what is behind without it need not be played, nor what takes longer to compute.
   void search(const Candidates& candidates, Ranked& ranked) {
-    constexpr int kMostPlays = 6;
+    const int most = scenario_.training.unsteady.varies() ? 1 : 6;
     std::vector<Entrant> all = ranked.entrants(candidates);
     std::optional<Badness> first;
     if (best) first = best->badness;
@@ -288,7 +298,7 @@ class Fastest {
     });
     int plays = 0;
     for (Entrant& each : all) {
-      if (plays == kMostPlays) return;
+      if (plays == most) return;
       if (!each.rank && !is_behind(each.least)) ranked.rank(each);
       if (is_behind(each.rank.value_or(each.least))) continue;
       play(each.candidate);
@@ -390,11 +400,8 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
     return !is_synchronous(scenario.schedules[static_cast<std::size_t>(index)]);
   });
   if (!asked || scenario.best_synchronous) return;
-  // Which of the scenario's schedules are chosen changes nothing.
   const auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
-  Scenario undrawn = scenario;
-  undrawn.training.unsteady = {};
-  Ranked ranked(undrawn, evaluations.on(NetworkKind::kReference));
+  Ranked ranked(scenario, evaluations.on(NetworkKind::kReference));
   Fastest fastest(scenario, evaluations);
   // What is asked for is played anyhow.
   const Candidates written = own_synchronous(scenario);
