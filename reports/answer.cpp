@@ -64,10 +64,13 @@ class Words {
   }
 
  private:
-  /// The added one that it is; nullptr: it is written.
+  /// The added one that it is; nullptr: it is written. (The best delayed one is no row of its own where it is written.)
   const AddedSchedule* added(const RunResult& result) const {
-    for (const std::optional<AddedSchedule>* each : {&scenario_.best_synchronous, &scenario_.best_delayed})
-      if (*each && scenario_.schedules[(*each)->index].label == result.label) return &**each;
+    const auto is = [&](const std::optional<AddedSchedule>& each) {
+      return each && scenario_.schedules[each->index].label == result.label;
+    };
+    if (is(scenario_.best_synchronous)) return &*scenario_.best_synchronous;
+    if (is(scenario_.best_delayed) && !scenario_.best_delayed->repeats()) return &*scenario_.best_delayed;
     return nullptr;
   }
 

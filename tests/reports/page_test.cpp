@@ -278,6 +278,28 @@ TEST(Answer, WhoIsFasterAtAPriceIsNamedWithIt) {
   EXPECT_EQ(answer_to(scenario, results).find("to the same loss"), std::string::npos) << answer_to(scenario, results);
 }
 
+TEST(Answer, TheBestDelayedOneIsNamedOnce) {
+  // As it is written it is its own row; at a better micro-batch that row stands for it.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.best_delayed.emplace();
+  scenario.best_delayed->index = scenario.schedules.size();
+  scenario.best_delayed->form = "acco";
+  scenario.schedules.push_back(sample_schedule("acco", "acco"));
+  std::vector<RunResult> results = two_results();
+  results[1].batch_inflation = 1.5;
+  EXPECT_NE(answer_to(scenario, results).find("acco is 2.00 times as fast, at 1.5 times the batch."), std::string::npos)
+      << answer_to(scenario, results);
+  scenario.best_delayed->index = scenario.schedules.size();
+  scenario.best_delayed->micro_batch_size = 8;
+  scenario.best_delayed->set = {"/schedules/1/micro_batch_size=8"};
+  scenario.schedules.push_back(sample_schedule("acco", "best"));
+  results.push_back(results[1]);
+  results[2].label = "best";
+  EXPECT_NE(answer_to(scenario, results).find("acco, micro-batch 8 is 2.00 times as fast, at 1.5 times the batch."),
+            std::string::npos)
+      << answer_to(scenario, results);
+}
+
 TEST(Answer, WhatIsLeftOverTheBestSynchronousScheduleIsSaidOnce) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.best_synchronous.emplace();
