@@ -288,7 +288,9 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
 
 double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec,
                                  const Evaluations& evaluations) {
-  const auto& [scenario, spec, as_written] = evaluations.divided(asked, asked_spec);
+  const Division own = evaluations.divided(asked, asked_spec);
+  const Scenario& scenario = own.scenario;
+  const ScheduleSpec& spec = own.spec;
   constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
   const int common = common_steps(scenario);
   const int stages = scenario.training.parallel.pipeline, filled = 2 * stages;
