@@ -14,7 +14,7 @@ namespace accosim {
 void read_steps(ObjectReader& reader, Training& training);
 
 /// A schedule's own "micro_batch_size", in which it does the same samples an update; 0: it has the training's.
-int read_own_micro_batch(ObjectReader& schedule, const Training& training, const std::optional<Cluster>& cluster,
+int read_own_micro_batch(ObjectReader& reader, const Training& training, const std::optional<Cluster>& cluster,
                          Balance balance);
 
 /// Turns a "global_batch_size" into the micro-batches of each replica; reports one that they cannot share, with the

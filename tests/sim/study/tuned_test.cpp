@@ -286,7 +286,7 @@ TEST(Tuned, AMicroBatchOfItsOwnIsThatOfTheTraining) {
 }
 
 TEST(Tuned, AMicroBatchDividesTheSamplesOfAGpu) {
-  const auto refusal = [](std::vector<std::string> sets) -> std::string {
+  const auto refusal = [](const std::vector<std::string>& sets) -> std::string {
     try {
       load_scenario("finetune_2x4_a100", sets);
     } catch (const ScenarioError& error) {
