@@ -67,6 +67,19 @@ constexpr const char* kByUnit =
     "gathers the parameters of every micro-batch anew, which is not modelled yet where the model has several stages; "
     "write \"zero1\"";
 
+/// ZeRO-1 with its gradients and its parameters in buckets, as Megatron-LM has it.
+std::vector<TunedForm> overlapped_zero1() {
+  return {{Framework::kMegatron, "overlapped both ways", R"("overlap": "backward", "overlap_param_gather": true)"},
+          {Framework::kMegatron, "overlapped both ways, 25 MiB",
+           R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
+          {Framework::kMegatron, "overlapped both ways, 400 MiB",
+           R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
+          {Framework::kMegatron, "overlapped both ways, sharded in nodes",
+           R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"},
+          {Framework::kMegatron, "overlapped both ways, aligned",
+           R"("overlap": "backward", "overlap_param_gather": true, "align_param_gather": true)"}};
+}
+
 /// Every update is of the gradients at the parameters that it changes.
 std::vector<ScheduleTraits> synchronous_schedules() {
   return {
@@ -90,16 +103,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather",
                 "gradient_as_bucket_view", "reduction", "parameter_sync", "gather_bucket_mb", "count_micro_batches",
                 "shard_group", "offload_optimizer"},
-       .tuned = {{Framework::kMegatron, "overlapped both ways",
-                  R"("overlap": "backward", "overlap_param_gather": true)"},
-                 {Framework::kMegatron, "overlapped both ways, 25 MiB",
-                  R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
-                 {Framework::kMegatron, "overlapped both ways, 400 MiB",
-                  R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
-                 {Framework::kMegatron, "overlapped both ways, sharded in nodes",
-                  R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"},
-                 {Framework::kMegatron, "overlapped both ways, aligned",
-                  R"("overlap": "backward", "overlap_param_gather": true, "align_param_gather": true)"}},
+       .tuned = overlapped_zero1(),
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "zero1"},
       {.name = "zero2",
