@@ -109,8 +109,11 @@ ExitCode tell_errors(const RankResults& results) {
 }
 
 /// To a file, or to the standard output where none is named.
-void deliver(const std::string& path, const std::string& text) {
-  if (!path.empty()) return write_whole(path, text);
+void deliver(const std::string& path, const std::string& text, const std::string& what) {
+  if (!path.empty()) {
+    write_whole(path, text);
+    return tell_written(path, what, "accocal");
+  }
   std::cout << text;
   flush_standard_output();
 }
@@ -160,7 +163,7 @@ ExitCode run_measure(const MeasureArguments& arguments) {
   check_outputs({{"--output", arguments.output, document_kind("accosim.samples/1")}}, {}, arguments.force);
   const MeasureResult result = measure(options);
   if (result.ranks.code != ExitCode::kDone) return tell_errors(result.ranks);
-  deliver(arguments.output, result.document);
+  deliver(arguments.output, result.document, "samples of this machine");
   return ExitCode::kDone;
 }
 
@@ -191,7 +194,7 @@ ExitCode run_measure_on_device(const CLI::App& verb, const MeasureArguments& arg
   check_devices(place, 1);
   if (!arguments.output.empty())
     options.save = [&](const std::string& document) { write_whole(arguments.output, document); };
-  deliver(arguments.output, measure_on_device(options));
+  deliver(arguments.output, measure_on_device(options), "samples of the GPU");
   return ExitCode::kDone;
 }
 
@@ -356,9 +359,9 @@ ExitCode run_train(const TrainFiles& files) {
   });
   if (results.code != ExitCode::kDone) return tell_errors(results);
   const auto [run, trace, loss] = read_report<TrainTexts>(results.ranks.front().report);
-  if (!files.trace.empty()) write_whole(files.trace, trace);
-  if (!files.loss.empty()) write_whole(files.loss, loss);
-  deliver(files.output, run);
+  if (!files.trace.empty()) deliver(files.trace, trace, "trace of the run");
+  if (!files.loss.empty()) deliver(files.loss, loss, "losses");
+  deliver(files.output, run, "run of " + so_many(static_cast<std::size_t>(launch.ranks), "rank"));
   return ExitCode::kDone;
 }
 
@@ -433,12 +436,12 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
   if (arguments.larger) larger = converge(larger_options, say);
   if (!arguments.markdown.empty()) {
     std::string page = convergence_markdown(report, svg.filename().string(), command);
-    write_whole(svg.string(), convergence_svg(report));
+    deliver(svg.string(), convergence_svg(report), "curves of convergence");
     if (larger) page += larger_markdown(*larger, larger_svg.filename().string());
-    if (larger) write_whole(larger_svg.string(), convergence_svg(*larger));
-    write_whole(arguments.markdown, page);
+    if (larger) deliver(larger_svg.string(), convergence_svg(*larger), "curves of the larger model");
+    deliver(arguments.markdown, page, "page of convergence");
   }
-  deliver(arguments.output, convergence_json(report, larger ? &*larger : nullptr));
+  deliver(arguments.output, convergence_json(report, larger ? &*larger : nullptr), "convergence, measured");
   std::cerr << fmt::format("accocal: done in {:.0f} s\n", (report.took + (larger ? larger->took : Seconds{})).value);
   return ExitCode::kDone;
 }

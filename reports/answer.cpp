@@ -10,8 +10,10 @@
 #include "models/spec/schedule_traits.hpp"
 #include "reports/caveats_text.hpp"
 #include "reports/console_rows.hpp"
+#include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {
@@ -51,16 +53,18 @@ std::string times_as_fast(double factor, const std::string& than) {
 /// The answer about one comparison.
 class Words {
  public:
-  Words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing)
-      : scenario_(scenario), results_(results), standing_(standing) {}
+  Words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
+        const FairComparison& fair)
+      : scenario_(scenario), results_(results), standing_(standing), fair_(fair) {}
 
   std::string all() const {
     if (!standing_.best()) return "";
     const RunResult& best = results_[*standing_.best()];
-    if (best.fit.verdict == FitVerdict::kDoesNotFit) return unfit(best) + first_sentence(best) + faster();
+    if (best.fit.verdict == FitVerdict::kDoesNotFit)
+      return unfit(best) + first_sentence(best) + added_gpus() + faster();
     const std::optional<std::size_t> near = nearest();
-    return (near ? alike(*standing_.winner, *near) : first_sentence(best)) + elsewhere() + faster() + own_batch() +
-           fit(best);
+    return (near ? alike(*standing_.winner, *near) : first_sentence(best)) + added_gpus() + elsewhere() + faster() +
+           own_batch() + fit(best);
   }
 
  private:
@@ -116,7 +120,17 @@ class Words {
     Caveats own = standing_.caveats[*standing_.best()];
     if (best.fit.verdict != FitVerdict::kFits) own.fit_probability = 1;  // fit() says more
     const std::string caveats = in_words(own);
-    return text + (caveats.empty() ? "" : ", " + caveats) + charged(best) + ".";
+    return text + (caveats.empty() ? "" : ", " + caveats) + charged(best) + "." + unlike_types(best);
+  }
+
+  /// " Gradients of zero1 are reduced in fp32, and here in bf16.", where that is part of what is gained over the
+  /// baseline.
+  std::string unlike_types(const RunResult& one) const {
+    const ScheduleSpec* const spec = schedule_labelled(scenario_, one.label);
+    const ScheduleSpec* const baseline = schedule_labelled(scenario_, scenario_.baseline);
+    if (!one.speedup || spec == nullptr || baseline == nullptr || reduced_in(*spec) == reduced_in(*baseline)) return "";
+    return fmt::format(" Gradients of {} are reduced in {}, and here in {}.", scenario_.baseline,
+                       name_of(reduced_in(*baseline)), name_of(reduced_in(*spec)));
   }
 
   /// ", 1.40 times as fast as ddp (1.20 to 1.60) at the same batch, 3.79 times per token, over what does not fit": what
@@ -172,13 +186,20 @@ class Words {
     return price.empty() ? "" : fmt::format(", {}, for which the measured losses charge it", price);
   }
 
-  /// Of those without a caveat the first behind the winner where the interval of the ratio of the two holds 1.
+  bool synchronous(std::size_t i) const {
+    const ScheduleSpec* const spec = schedule_labelled(scenario_, results_[i].label);
+    return spec != nullptr && is_synchronous(*spec);
+  }
+
+  /// Of those without a caveat the first behind the winner where the interval of the ratio of the two holds 1; where
+  /// both sides are tuned of the other side: what a schedule gains over another of its own is no answer.
   std::optional<std::size_t> nearest() const {
     if (!standing_.winner || is_decided_by_loss(results_[*standing_.winner])) return std::nullopt;
     const std::size_t winner = *standing_.winner;
     std::optional<std::size_t> near;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (i == winner || !standing_.caveats[i].none() || standing_.times[i] <= 0 || repeats(results_[i])) continue;
+      if (scenario_.best_synchronous && synchronous(i) == synchronous(winner)) continue;
       const double spread = ratio_spread(results_[i].spread, results_[winner].spread);
       if (interval_80(1 / standing_.times[i], spread).low <= 1 &&
           (!near || standing_.times[i] > standing_.times[*near]))
@@ -188,26 +209,26 @@ class Words {
   }
 
   /// "zero1 and acco cannot be told apart: 0:47:30 (...) and 0:46:00, 3 % apart, less than our error." The synchronous
-  /// one first, else as they are listed.
+  /// one first, else the faster one.
   std::string alike(std::size_t winner, std::size_t near) const {
-    const auto synchronous = [&](std::size_t i) {
-      const ScheduleSpec* const spec = schedule_labelled(scenario_, results_[i].label);
-      return spec != nullptr && is_synchronous(*spec);
-    };
-    std::size_t first = std::min(winner, near), second = std::max(winner, near);
+    std::size_t first = winner, second = near;
     if (!synchronous(first) && synchronous(second)) std::swap(first, second);
     const RunResult &one = results_[first], &other = results_[second];
     const double apart = 1 / standing_.times[near] - 1;
     return fmt::format("{} and {} cannot be told apart: {} and {}, {}, less than the error of a prediction.{}",
                        beginning(one), named(other), time_in_words(one), human_clock(other.total_time),
-                       apart < kSame ? "the same" : fmt::format("{:.0f} % apart", 100 * apart), over_baseline_too(one));
+                       apart < kSame ? "the same" : fmt::format("{:.0f} % apart", 100 * apart),
+                       over_baseline_too(one, other));
   }
 
   /// " The first is 1.20 times as fast as zero1 (1.08 to 1.33)."
-  std::string over_baseline_too(const RunResult& one) const {
-    if (!one.speedup || one.label == scenario_.baseline) return "";
-    return " The first is" + over_baseline(one).substr(1) + ".";
+  std::string over_baseline_too(const RunResult& one, const RunResult& other) const {
+    if (!one.speedup || one.label == scenario_.baseline || other.label == scenario_.baseline) return "";
+    return " The first is" + over_baseline(one).substr(1) + "." + unlike_types(one);
   }
+
+  /// Is the slower part of a mix worth adding?
+  std::string added_gpus() const { return fair_.adding ? " " + in_words(*fair_.adding) : std::string(); }
 
   /// " zero1, overlapped both ways, under Megatron-LM is 1.03 times as fast as the best synchronous schedule."
   std::string elsewhere() const {
@@ -217,14 +238,14 @@ class Words {
                        other->added.name(), times_as_fast(other->times, "as"));
   }
 
-  /// Of one that is not synchronous and whose batch has grown, what it is per token.
+  /// Of one whose gradients are not late and whose batch has grown, what it is per token.
   std::string own_batch() const {
     const std::optional<AddedSchedule>& best = scenario_.best_synchronous;
     if (!best) return "";
     const RunResult *fastest = nullptr, *synchronous = nullptr;
     for (const RunResult& each : results_) {
       if (each.label == scenario_.schedules[best->index].label) synchronous = &each;
-      if (each.batch_inflation > kGrown && each.fits() &&
+      if (each.batch_inflation > 1 + kSame && each.fits() && each.statistics == Statistics::kSynchronous &&
           (fastest == nullptr || each.tokens_per_second > fastest->tokens_per_second))
         fastest = &each;
     }
@@ -237,20 +258,41 @@ class Words {
         named(*fastest), times_as_fast(times, "as"), fastest->batch_inflation);
   }
 
+  /// "; at 192 samples a step the best synchronous schedule is zero1, micro-batch 6": of one whose batch has grown,
+  /// what it stands beside.
+  std::string best_at(double samples) const {
+    const TunedBatch* const there = tuned_batch(scenario_, samples);
+    if (there == nullptr || !scenario_.best_synchronous || there->name == scenario_.best_synchronous->name()) return "";
+    return fmt::format("; at {:.0f} samples a step the best synchronous schedule is {}", there->samples, there->name);
+  }
+
+  /// " as the best synchronous schedule", where two are named before.
+  std::string as_the_best() const {
+    if (!nearest()) return "";
+    const std::size_t best = *standing_.best();
+    return " as " + (added(results_[best]) != nullptr && synchronous(best) ? "the best synchronous schedule"
+                                                                           : named(results_[best]));
+  }
+
   /// " dpu is 1.08 times as fast, with gradients one update late; acco 1.17 times, at 1.5 times the batch."
   std::string faster() const {
     std::string text;
     bool elsewhere = false;
+    double grown = 0;  // samples an update of the first whose batch is larger than the rule has it
     for (const std::size_t i : standing_.faster) {
       if (repeats(results_[i]) || is_tuned_too(results_[i])) continue;
       text += fmt::format("{}{} {}{} times{}, {}", text.empty() ? " " : "; ",
                           text.empty() ? beginning(results_[i]) : named(results_[i]), text.empty() ? "is " : "",
-                          digits(standing_.times[i]), text.empty() ? " as fast" : "", in_words(standing_.caveats[i]));
+                          digits(standing_.times[i]), text.empty() ? " as fast" + as_the_best() : "",
+                          in_words(standing_.caveats[i]));
+      if (grown == 0 && standing_.caveats[i].batch_growth > 1)
+        grown = results_[i].batch_inflation * samples_asked(scenario_);
       const std::string loss = to_loss(results_[i]);
       elsewhere = elsewhere || !loss.empty();
       text += loss;
     }
     if (elsewhere) text += "; losses are by curves of another model, batch or options";
+    if (grown > 0) text += best_at(grown);
     return text.empty() ? "" : text + ".";
   }
 
@@ -287,6 +329,7 @@ class Words {
   const Scenario& scenario_;
   const std::vector<RunResult>& results_;
   const Standing& standing_;
+  const FairComparison& fair_;
 };
 
 }  // namespace
@@ -300,8 +343,9 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
                      scenario.model.name, tokens, gpus);
 }
 
-std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing) {
-  return Words(scenario, results, standing).all();
+std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
+                            const FairComparison& fair) {
+  return Words(scenario, results, standing, fair).all();
 }
 
 }  // namespace accosim

@@ -6,6 +6,7 @@
 
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"
 
 namespace accosim {
@@ -14,8 +15,9 @@ namespace accosim {
 std::string question_in_words(const Scenario& scenario, const std::vector<RunResult>& results);
 
 /// The answer: the schedule that is the fastest without a caveat, how long it takes and how much faster than the
-/// baseline it is, with 80 % intervals; whether another one is as fast; who is faster at a price, and that price; and
-/// whether the fastest may not fit.
-std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing);
+/// baseline it is, with 80 % intervals; whether another one is as fast; whether the slower kinds of GPU are worth
+/// adding; who is faster at a price, and that price; and whether the fastest may not fit.
+std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
+                            const FairComparison& fair);
 
 }  // namespace accosim

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +71,19 @@ void write_switches(std::ostream& out, const Switches& switches) {
   for (const auto& [what, nodes] : switches) out << fmt::format("\n{} On {} nodes {}.\n", kMark, in_words(nodes), what);
 }
 
+/// Those that have a faster way, the one that loses most first.
+std::vector<CollectiveRow> by_time_lost(const std::vector<CollectiveRow>& rows) {
+  std::vector<CollectiveRow> slow;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(slow),
+               [](const CollectiveRow& row) { return row.faster.has_value() && row.nodes > 1; });
+  const auto lost = [](const CollectiveRow& row) {
+    return static_cast<double>(row.count) * (row.alone - row.faster->alone);
+  };
+  std::stable_sort(slow.begin(), slow.end(),
+                   [&](const CollectiveRow& a, const CollectiveRow& b) { return lost(a) > lost(b); });
+  return slow;
+}
+
 }  // namespace
 
 void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
@@ -84,11 +99,16 @@ void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows
   table.add("message", "", message_of);
   table.add("steps", "", steps_of);
   table.add("alone", "", [](const CollectiveRow& row) { return human_time(row.alone); });
-  table.add("bound by", "", [](const CollectiveRow& row) { return row.binds + ", " + share_of(row, largest_of(row)); });
+  table.add("bound by", "",
+            [](const CollectiveRow& row) { return fmt::format("{}, {}", row.binds, share_of(row, largest_of(row))); });
   write_table_below(out,
                     "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
                     "chunks follow each other. Bound by: the term that takes most of the time.",
                     table.columns(), options);
+  std::set<std::string> said;
+  for (const CollectiveRow& row : by_time_lost(rows))
+    if (said.insert(way_of(row) + forced_by(*row.faster)).second)
+      write_wrapped(out, "", choice_in_words(row) + " (" + forced_by(*row.faster) + ").", options.width);
 }
 
 void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {

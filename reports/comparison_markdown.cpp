@@ -41,16 +41,6 @@ std::string time_to_loss(const RunResult& result) {
   return fmt::format("{}{:.2f}x", loss->reached ? "" : "below ", loss->speedup);
 }
 
-/// As text in a cell.
-std::string cell(const std::string& label) {
-  std::string text;
-  for (const char c : label) {
-    if (c == '|' || c == '<' || c == '*' || c == '`' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text;
-}
-
 std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "no: " + in_words(caveats); }
 
 }  // namespace
@@ -64,15 +54,16 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
   });
   const bool loss =
       std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.to_loss.has_value(); });
-  out << "# " << scenario.name << "\n\nWritten by `" << command << "`; not to be edited by hand.\n\n"
-      << scenario.description << "\n\n"
+  out << "# " << in_markdown(scenario.name) << "\n\nWritten by " << in_code(command)
+      << "; not to be edited by hand.\n\n"
+      << in_markdown(scenario.description) << "\n\n"
       << "| schedule | all tokens | an update | same batch | samples an update | states, papers | memory | fits | sent "
          "| updates |"
       << (loss ? " samples to the loss | time to it |" : "") << " may win |\n"
       << "|---|--:|--:|--:|--:|--:|--:|---|--:|---|" << (loss ? "--:|--:|" : "") << "---|\n";
   for (const std::size_t i : order) {
     const RunResult& r = results[i];
-    out << fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |", cell(r.label),
+    out << fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |", in_markdown(r.label),
                        human_clock(r.total_time), human_time(r.update_time),
                        r.speedup_same_batch ? human_factor(*r.speedup_same_batch) : "-",
                        human_count(r.samples_per_update),
@@ -86,7 +77,7 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
     out << " " << eligible(standing.caveats[i]) << " |\n";
   }
   out << "\n*All tokens*: " << human_count(scenario.training.train_tokens)
-      << ", as h:mm:ss. *Same batch*: speedup over " << scenario.baseline
+      << ", as h:mm:ss. *Same batch*: speedup over " << in_markdown(scenario.baseline)
       << " at as many samples an update. *States, papers*: what papers count of parameters, gradients, buffers and "
          "states, in 16 bits but the optimizer's. *Memory*: resident on a GPU at its peak, of "
       << human_memory(results.front().memory_capacity)
@@ -95,7 +86,7 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
                      in_percent(standing.rule.fit_probability));
   if (loss)
     out << " *Samples to the loss*: measured by `accocal converge` on small models, as a multiple of those of "
-        << scenario.baseline
+        << in_markdown(scenario.baseline)
         << ", with the batch's growth, and 90 % intervals; *time to it*: the speedup that remains. Another model's "
            "samples "
            "decide nothing here: they are shown beside the times.";

@@ -21,11 +21,13 @@
 #include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
+#include "reports/warning_groups.hpp"
 #include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
@@ -204,31 +206,15 @@ void write_device_classes(std::ostream& out, const Scenario& scenario, const std
   }
 }
 
-/// What is true of every schedule is said once; the rest under each one's label.
+/// Under the labels of those for which they hold.
 void write_all_warnings(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
-  const auto has = [](const RunResult& result, const Warning& warning) {
-    return std::find(result.warnings.begin(), result.warnings.end(), warning) != result.warnings.end();
-  };
-  std::vector<Warning> shared;
-  if (results.size() > 1) {
-    std::copy_if(results[0].warnings.begin(), results[0].warnings.end(), std::back_inserter(shared),
-                 [&](const Warning& warning) {
-                   return std::all_of(results.begin(), results.end(),
-                                      [&](const RunResult& result) { return has(result, warning); });
-                 });
-  }
-  const auto write = [&](const std::string& heading, const std::vector<Warning>& warnings) {
-    if (warnings.empty()) return;
+  for (const WarningGroup& group : warning_groups(results)) {
+    std::vector<std::string> labels;
+    for (const std::size_t i : group.results) labels.push_back(results[i].label);
+    const bool all = results.size() > 1 && labels.size() == results.size();
+    const std::string heading = all ? "all schedules" : in_words(labels);
     out << '\n' << styled(cut_to_width(heading, options.width), Style::kBold, options.color) << '\n';
-    write_warnings(out, warnings, "  ", options);
-  };
-  write("all schedules", shared);
-  for (const RunResult& result : results) {
-    std::vector<Warning> own;
-    std::copy_if(result.warnings.begin(), result.warnings.end(), std::back_inserter(own), [&](const Warning& warning) {
-      return std::find(shared.begin(), shared.end(), warning) == shared.end();
-    });
-    write(result.label, own);
+    write_warnings(out, group.warnings, "  ", options);
   }
 }
 
@@ -254,17 +240,23 @@ void write_best_synchronous(std::ostream& out, const Scenario& scenario, const C
            : added.entry.empty() ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
                                  : std::string("; --json has its entry");
   };
+  const bool divided = can_be_divided(scenario.cluster, scenario.training);
   line(fmt::format(
       "best synchronous: {}{}. Tried were the scenario's own synchronous schedules and the forms that {} "
-      "has, each at every micro-batch that makes the same global batch and fits.",
-      scenario.best_synchronous->name(), written(*scenario.best_synchronous), title_of(scenario.training.framework)));
+      "has, each {} that fit.",
+      scenario.best_synchronous->name(), written(*scenario.best_synchronous), title_of(scenario.training.framework),
+      divided ? "with load-balanced micro-batches at the same global batch, in several numbers and sizes"
+              : "at all micro-batches that make the same global batch and"));
   if (const std::optional<AddedSchedule>& other = scenario.best_delayed)
-    line(fmt::format("best delayed or local: {}{}.", other->name(), written(*other)));
-  // Tuned are schedules, not kernels.
+    line(
+        fmt::format("best delayed or local: {}{}. Where one has no trade-off (stale gradients, a larger batch, local "
+                    "updates) it comes before faster ones that have.",
+                    other->name(), written(*other)));
+  // Tuned are schedules and their micro-batches.
   if (scenario.beyond)
     line(
-        fmt::format("Faster kernels would bring more, which accosim advise tries: the best synchronous schedule is {} "
-                    "as fast with --set {}",
+        fmt::format("Other settings would bring more, which accosim advise tries: the best synchronous schedule is at "
+                    "least {} as fast with --set {}",
                     human_factor(scenario.beyond->times), fmt::join(scenario.beyond->set, " --set ")));
 }
 
@@ -317,7 +309,7 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
 
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                       const Standing& standing, ConsoleOptions options, const FairComparison& fair) {
-  write_headline(out, scenario, results, standing, options);
+  write_headline(out, scenario, results, standing, options, fair);
   write_scenario_header(out, scenario, options);
   out << '\n';
   const Shown shown = Columns(scenario, results).shown(options);

@@ -11,6 +11,7 @@
 #include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"
 
 namespace accosim {
@@ -27,7 +28,7 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario);
 
 /// The first line, which answers the question; and an empty one.
 void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const Standing& standing, const ConsoleOptions& options);
+                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair = {});
 
 /// The facts, a line each.
 void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options);

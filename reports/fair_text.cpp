@@ -1,11 +1,16 @@
 #include "reports/fair_text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "models/base/json_list.hpp"
+#include "models/base/text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -16,10 +21,81 @@ std::string name_of(const FairBaseline& each) {
   return each.as_written ? "all, as written" : "all, balanced";
 }
 
+/// "V100" of "16 V100-SXM2-32GB".
+std::string family_of(const std::string& gpus) {
+  const std::size_t begin = gpus.find(' ') + 1;
+  return gpus.substr(begin, std::min(gpus.find('-'), gpus.size()) - begin);
+}
+
+/// "V100s"; "V100-SXM2-32GB GPUs" where others are V100 too.
+std::string short_name_of(const std::string& gpus, const Adding& adding) {
+  std::vector<std::string> all = adding.others;
+  all.push_back(adding.part);
+  const std::string family = family_of(gpus);
+  const bool alone =
+      std::count_if(all.begin(), all.end(), [&](const auto& each) { return family_of(each) == family; }) == 1;
+  std::string name = alone ? family : gpus.substr(gpus.find(' ') + 1);
+  if (gpus.rfind("1 ", 0) == 0) return name;
+  return name + (alone && name.back() != 'S' ? "s" : " GPUs");
+}
+
+std::string times_in_words(const Adding::Whole& whole) {
+  if (!whole.fits) return "no fit in memory";
+  const char* const open = !whole.open() ? "" : whole.times < 1 ? ", so perhaps faster" : ", so perhaps slower";
+  return fmt::format("{} ({:.2f} to {:.2f}{})", human_factor(whole.times), whole.interval.low, whole.interval.high,
+                     open);
+}
+
+/// "11 and 5" of "11 and 5 micro-batches".
+std::string counts_of(std::string work) {
+  constexpr std::string_view kNoun = " micro-batches";
+  if (work.ends_with(kNoun)) work.resize(work.size() - kNoun.size());
+  return work;
+}
+
+JsonValue whole_json(const Adding::Whole& whole) {
+  return json_object({{"work", whole.work},
+                      {"speedup", whole.times},
+                      {"speedup_low", whole.interval.low},
+                      {"speedup_high", whole.interval.high},
+                      {"fits", whole.fits}});
+}
+
 }  // namespace
 
+std::string in_words(const Adding& adding) {
+  std::vector<std::string> others;
+  for (const std::string& each : adding.others) others.push_back(short_name_of(each, adding));
+  const std::string text =
+      fmt::format("Adding the {} to the homogeneous subset of {}, under the same schedule: ", in_words(others),
+                  short_name_of(adding.part, adding));
+  const Adding::Whole &balanced = adding.balanced, &written = adding.written;
+  if (adding.as_written)
+    return text + fmt::format("{} with the micro-batches as written; no other division of them is faster.",
+                              times_in_words(balanced));
+  const std::string without = written.even ? "even ones" : fmt::format("those written ({})", counts_of(written.work));
+  const std::string with = fmt::format("load-balanced micro-batches ({})", counts_of(balanced.work));
+  return text +
+         fmt::format("{} with {}, {} with {}.", times_in_words(balanced), with, times_in_words(written), without);
+}
+
+JsonValue adding_json(const std::optional<Adding>& adding) {
+  if (!adding) return {};
+  return json_object({{"schedule", adding->schedule},
+                      {"subset", adding->part},
+                      {"added", adding->others},
+                      {"load_balanced", whole_json(adding->balanced)},
+                      {"as_written", whole_json(adding->written)}});
+}
+
 void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options) {
-  if (fair.baselines.empty()) return;
+  const auto write_words = [&] {
+    for (const std::string& sentence : fair.words) write_wrapped(out, "", sentence, options.width);
+  };
+  if (fair.baselines.empty()) {
+    if (!fair.words.empty()) out << '\n';
+    return write_words();
+  }
   TableOf<FairBaseline> table(fair.baselines);
   const bool all_fit =
       std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; });
@@ -38,7 +114,7 @@ void write_fair_comparison(std::ostream& out, const FairComparison& fair, const 
   write_table_below(out, fair.schedule + " with its work divided by speed, and on each kind of GPU alone",
                     table.columns(), options);
   out << '\n';
-  for (const std::string& sentence : fair.words) write_wrapped(out, "", sentence, options.width);
+  write_words();
 }
 
 JsonValue fair_baselines_json(const FairComparison& fair) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
+#include <string>
 
 #include "models/base/json.hpp"
 #include "reports/table.hpp"
@@ -12,6 +14,14 @@ namespace accosim {
 
 /// Nothing where the comparison is empty.
 void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options);
+
+/// "Adding the V100s to the homogeneous subset of A100s, under the same schedule: 1.41x (1.24 to 1.60) with
+/// load-balanced micro-batches (11 and 5), 0.94x (0.80 to 1.10, so perhaps faster) with even ones.": ratios with their
+/// 80 % intervals.
+std::string in_words(const Adding& adding);
+
+/// "adding" of the documents of results and of advice; null where there is none.
+JsonValue adding_json(const std::optional<Adding>& adding);
 
 /// "fair_baselines" and "fair_gains" of the document of results.
 JsonValue fair_baselines_json(const FairComparison& fair);

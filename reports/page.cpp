@@ -98,7 +98,7 @@ JsonValue words_json(const Scenario& scenario, const Page& page) {
     return json_object({{"name", fact.name}, {"text", fact.text}});
   });
   return json_object({{"question", question_in_words(scenario, page.results)},
-                      {"answer", answer_in_words(scenario, page.results, page.standing)},
+                      {"answer", answer_in_words(scenario, page.results, page.standing, page.fair)},
                       {"description", scenario.description},
                       {"facts", std::move(facts)}});
 }

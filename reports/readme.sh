@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Writes the figures that README.md shows, so that none is older than the program: what stands between
-# `<!-- written by reports/readme.sh: NAME -->` and `<!-- end -->` comes from the program's output or from a page of
-# reports/published; and the picture that it shows. `pages.sh readme` calls it.
+# Writes the figures that README.md shows, so that none is older than the program: its regions (setup.sh) come from the
+# program's output or from a page of reports/published; and the picture that it shows. `pages.sh readme` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # An excerpt of `compare`: the answer and the table.
@@ -32,34 +31,9 @@ region_intervals() {
     END {
       if (!whole || !split_model) exit 1
       printf "Intervals aim at 80 %%. Of published steps %.0f %% fell inside where a GPU holds the model and %.0f %% where it is split,\n", whole, split_model
-      print "with their source left out of the fits."
+      print "with their source left out of the fits; what widens those of split models is fitted to all of them."
     }' reports/published/validation.md
 }
 
-inside=''
-while IFS= read -r line || [ -n "$line" ]; do
-  case $line in
-    '<!-- written by reports/readme.sh: '*' -->')
-      name=${line#'<!-- written by reports/readme.sh: '}
-      name=${name%' -->'}
-      if [ "$(type -t "region_$name")" != function ]; then
-        echo "README.md: no region is named $name; reports/readme.sh has those" >&2
-        exit 1
-      fi
-      printf '%s\n' "$line"
-      region=$("region_$name")
-      printf '%s\n' "$region"
-      inside=$name
-      ;;
-    '<!-- end -->')
-      printf '%s\n' "$line"
-      inside=''
-      ;;
-    *) [ -n "$inside" ] || printf '%s\n' "$line" ;;
-  esac
-done <README.md >"$out/README.md"
-if [ -n "$inside" ]; then
-  echo "README.md: the region $inside has no end; write <!-- end --> after it" >&2
-  exit 1
-fi
+fill_regions README.md >"$out/README.md"
 "$program" plot --kind timeline scenarios/paper/finetune_2x4_a100.json -o "$out/reports/published/timeline.svg"

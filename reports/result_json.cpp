@@ -238,8 +238,9 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
                     "  ");
   if (!fair.baselines.empty())
     out << ",\n  \"fair_baselines\": " << indented(fair_baselines_json(fair), "  ")
-        << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ")
-        << ",\n  \"fair_words\": " << indented(JsonValue(fair.words), "  ");
+        << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ");
+  if (fair.adding) out << ",\n  \"adding\": " << indented(adding_json(fair.adding), "  ");
+  if (!fair.words.empty()) out << ",\n  \"fair_words\": " << indented(JsonValue(fair.words), "  ");
   if (standing.best()) out << ",\n  \"answer\": " << indented(answer_json(results, standing), "  ");
   out << "\n}\n";
 }

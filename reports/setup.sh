@@ -8,3 +8,34 @@ program=$(realpath -- "$1") out=$(realpath -- "$2")
 cd -- "$root"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+
+# fill_regions FILE: the file with what region_NAME prints in place of what stands between
+# `<!-- written by reports/SCRIPT: NAME -->`, SCRIPT being this one, and `<!-- end -->`.
+fill_regions() {
+  local script=${0##*/} line name region inside=''
+  while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+      "<!-- written by reports/$script: "*' -->')
+        name=${line#"<!-- written by reports/$script: "}
+        name=${name%' -->'}
+        if [ "$(type -t "region_$name")" != function ]; then
+          echo "$1: no region is named $name; reports/$script has those" >&2
+          return 1
+        fi
+        printf '%s\n' "$line"
+        region=$("region_$name")
+        printf '%s\n' "$region"
+        inside=$name
+        ;;
+      '<!-- end -->')
+        printf '%s\n' "$line"
+        inside=''
+        ;;
+      *) [ -n "$inside" ] || printf '%s\n' "$line" ;;
+    esac
+  done <"$1"
+  if [ -n "$inside" ]; then
+    echo "$1: the region $inside has no end; write <!-- end --> after it" >&2
+    return 1
+  fi
+}

@@ -1,47 +1,57 @@
 #!/usr/bin/env bash
-# Writes scenarios/three_d/README.md with its pictures: what ACCO gains where models are split over tensor ranks and
-# stages, for three sizes on three networks. `pages.sh three_d` calls it.
+# Writes scenarios/three_d/README.md: what ACCO gains where models are split over tensor ranks and stages, each side at its
+# own best layout, for three sizes on three networks. `pages.sh three_d` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 cd -- scenarios/three_d
-rate=/cluster/nodes/0/nics/bandwidth
-steps=/training/gradient_accumulation_steps
 
-# rows SCENARIO NAME STEPS: a line a point: name, tokens, adapter, form of the best synchronous schedule; its seconds, share
-# of idle time and GiB; speedups over it of ZeRO-1, ACCO drained, ACCO, DPU and of ACCO tuned; GiB and form of that.
+# best SCENARIO OWN SCHEDULE SET...: layout, seconds of an update, share of idle time and GiB of the fastest point of all that
+# keep the batch. OWN: the layout as the file writes it.
+best() {
+  "$program" advise "$1.json" --schedule "$3" --over parallel --json "${@:4}" | awk -v own="$2" '
+    /^  "winner": \{/ { on = 1; next }
+    on && /^  \}/ { exit }
+    on && match($0, /^    "[a-z_]+": /) {
+      value = substr($0, RLENGTH + 1)
+      gsub(/^"|"?,$/, "", value)
+      of[substr($0, 6, RLENGTH - 8)] = value
+    }
+    END {
+      layout = of["options"]
+      if (layout ~ /^micro/) layout = own ", " layout
+      sub(/the whole model on each GPU/, "TP 1", layout)
+      sub(/tensor_parallel_size/, "TP", layout)
+      sub(/, sequence_parallel/, "", layout)
+      sub(/pipeline_parallel_size/, "PP", layout)
+      sub(/virtual_pipeline_stages/, "VPP", layout)
+      sub(/, gradient_accumulation_steps.*/, "", layout)
+      sub(/micro_batch_size/, "micro-batch", layout)
+      if (of["label"] ~ /without a flush/) layout = layout ", no flush"
+      print layout "\t" of["update_time_s"] "\t" of["gpu_idle_fraction"] "\t" of["memory_resident_bytes"] / 2 ^ 30
+    }'
+}
+
+# rows SCENARIO NAME OWN STEPS...: a line a point: name, tokens, adapter, and best() of ZeRO-1 and of ACCO.
 rows() {
-  "$program" sweep "$1.json" --over "$steps=$3" --over "$rate=400,100,25 Gbit/s" -o "$folder/$1.jsonl" \
-    --csv "$folder/$1.csv" >/dev/null
-  "$program" sweep "$1.json" --set "$steps=${3#*,}" --over "$rate=25..400:9:log Gbit/s" -o "$folder/$1.curve.jsonl" >/dev/null
-  "$program" plot --kind curve "$folder/$1.curve.jsonl" --by best-synchronous -o "$out/scenarios/three_d/$1.svg" >/dev/null
-  sed -n 's/.*"best_synchronous":"\([^"]*\)","best_delayed":"\([^"]*\)".*/\1\t\2/p' "$folder/$1.jsonl" >"$folder/forms"
-  awk -F, -v OFS='\t' -v forms="$folder/forms" -v model="$2" -v many="${3%,*}" '
-    NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
-    { gsub(/"[^"]*"/, "") }
-    { speedup[++n] = $column["speedup_over_best_synchronous"] }
-    n == 5 { gib = $column["memory_resident_bytes"] / 2 ^ 30 }
-    n == 6 {
-      getline both <forms
-      split(both, form, "\t")
-      sub(/^zero1, overlapped both ways, /, "", form[1])
-      split($column["/cluster/nodes/0/nics/bandwidth"], adapter, " ")
-      print model, $column["/training/gradient_accumulation_steps"] == many ? "4M" : "1M", adapter[1], form[1],
-        $column["update_time_s"], $column["gpu_idle_fraction"], $column["memory_resident_bytes"] / 2 ^ 30,
-        speedup[1], speedup[2], speedup[3], speedup[4], speedup[5], gib, form[2]
-      n = 0
-    }' "$folder/$1.csv"
+  local tokens=4M steps rate set
+  for steps in "${@:4}"; do
+    for rate in 400 100 25; do
+      set=(--set "/training/gradient_accumulation_steps=$steps" --set "/cluster/nodes/0/nics/bandwidth=$rate Gbit/s")
+      printf '%s\t%s\t%s\t%s\t%s\n' "$2" "$tokens" "$rate" "$(best "$1" "$3" zero1 "${set[@]}")" "$(best "$1" "$3" acco "${set[@]}")"
+    done
+    tokens=1M
+  done
 }
 
 {
-  rows llama_3_8b_64 'Llama 3 8B, 64 GPUs' 64,16
-  rows llama_3_70b_512 'Llama 3 70B, 512 GPUs' 64,16
-  rows gpt3_175b_1024 'GPT-3 175B, 1,024 GPUs' 256,64
+  rows llama_3_8b_64 'Llama 3 8B, 64 GPUs' 'TP 4, PP 2' 64 16
+  rows llama_3_70b_512 'Llama 3 70B, 512 GPUs' 'TP 8, PP 8' 64 16
+  rows gpt3_175b_1024 'GPT-3 175B, 1,024 GPUs' 'TP 8, PP 16' 256 64
 } >"$folder/rows"
-[ "$(wc -l <"$folder/rows")" = 18 ] || { echo "three_d.sh: not all of 18 points were predicted" >&2; exit 1; }
 
-# between TOKENS ADAPTER COLUMN: least and greatest speedup of a column, where both match.
+# between TOKENS ADAPTER: least and greatest speedup where both match.
 between() {
-  awk -F'\t' -v tokens="$1" -v adapter="$2" -v column="$3" '
-    $2 ~ tokens && $3 ~ adapter { if (!n++ || $column < low) low = $column; if (n == 1 || $column > high) high = $column }
+  awk -F'\t' -v tokens="$1" -v adapter="$2" '
+    $2 ~ tokens && $3 ~ adapter { times = $5 / $9; if (!n++ || times < low) low = times; if (n == 1 || times > high) high = times }
     END { printf "%.2f to %.2f", low, high }' "$folder/rows"
 }
 
@@ -49,38 +59,28 @@ between() {
   cat <<'TEXT'
 # What ACCO gains beside tensor and pipeline parallelism
 
-Written by `reports/pages.sh three_d`; not to be edited by hand. H100 in servers of 8, 8 replicas, a tensor over 4 or 8 GPUs of a server, 2, 8
-or 16 stages: the layout is given, and not searched for. Both sides are tuned (`sim/study/README.md`), each at its best micro-batch for the
-same global batch: of Megatron-LM's distributed optimizer overlap, buckets and virtual stages; of ACCO whether its pipeline is drained
-twice an update, as it is written, or keeps the parameters before and goes on (`"pipeline_flush": false`).
+Written by `reports/pages.sh three_d`; not to be edited by hand. H100 in servers of 8. Each side is at its own best layout for the same
+global batch, in the same types: `advise --over parallel` tries all degrees of tensor (with sequence parallelism), pipeline and virtual stages that divide
+model and cluster, at every micro-batch, without recomputation. The synchronous side is Megatron-LM's
+distributed optimizer, overlapped both ways, aligned or not; ACCO's pipeline is drained twice an update, or keeps the parameters
+before and goes on (`"pipeline_flush": false`), whichever is faster.
 
 TEXT
-  printf '**Tuned, ACCO is %s times as fast as the best synchronous schedule at 4M tokens an update and %s at 1M on NICs of 100 or 400 Gbit/s, and %s on 25 Gbit/s.** ' \
-    "$(between 4M '00$' 12)" "$(between 1M '00$' 12)" "$(between . '^25$' 12)"
-  printf '**Drained, with the micro-batch of the file, it is %s times as fast: it gains at no size, on no network.**\n\n' "$(between . . 9)"
+  printf '**ACCO is %s times as fast as the best synchronous schedule at 4M tokens an update and %s at 1M on NICs of 100 or 400 Gbit/s, and %s on 25 Gbit/s.**\n\n' \
+    "$(between 4M '00$')" "$(between 1M '00$')" "$(between . '^25$')"
   cat <<'TEXT'
-What it gains over interleaved stages is what is left of their bubble. DPU, which communicates once an update, gains more, with gradients
-that are one update late.
-
-| model | tokens | Gbit/s a GPU | best synchronous: zero1, overlapped both ways, ... | s | idle | GiB | ZeRO-1, not interleaved | ACCO, drained | ACCO, no flush | DPU, no flush | ACCO tuned | GiB | ACCO tuned: which |
-|---|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|
+| model | tokens | Gbit/s a GPU | best synchronous | s | idle | GiB | ACCO | s | idle | GiB | ACCO is so many times as fast |
+|---|--:|--:|---|--:|--:|--:|---|--:|--:|--:|--:|
 TEXT
-  awk -F'\t' '{ printf "| %s | %s | %s | %s | %.2f | %.1f %% | %.1f | %.2f | %.2f | %.2f | %.2f | %.2f | %.1f | %s |\n", $1, $2, $3, $4, $5, 100 * $6, $7, $8, $9, $10, $11, $12, $13, $14 }' "$folder/rows"
+  awk -F'\t' '{ printf "| %s | %s | %s | %s | %.2f | %.1f %% | %.1f | %s | %.2f | %.1f %% | %.1f | %.2f |\n", $1, $2, $3, $4, $5, 100 * $6, $7, $8, $9, 100 * $10, $11, $5 / $9 }' "$folder/rows"
   cat <<'TEXT'
 
-`s` to `GiB` are of the best synchronous schedule: seconds of its update, share in which a GPU computes nothing, memory. Then speedups over
-it, of the file's schedules at its micro-batch, and of ACCO tuned. No run of
-ACCO on a pipeline has been published; what no flush does to the loss is not known.
+TP, PP, VPP: degrees of tensor and pipeline parallelism, virtual stages; the rest of the GPUs are replicas. `s`: seconds of an update;
+`idle`: share in which a GPU computes nothing; `GiB`: its memory. At one layout for both, ACCO looks better or worse than it is: what it
+hides there, another layout need not send. It needs two micro-batches an update and more memory, so that some layouts of many replicas are closed to it.
+What is less than a tenth apart cannot be told apart. No run of ACCO on a pipeline has been published; what no flush does to the loss is not known.
 
-1M tokens an update, by the rate of an adapter:
-
-![Llama 3 8B on 64 GPUs](llama_3_8b_64.svg)
-
-![Llama 3 70B on 512 GPUs](llama_3_70b_512.svg)
-
-![GPT-3 175B on 1,024 GPUs](gpt3_175b_1024.svg)
-
-    ./accosim compare scenarios/three_d/llama_3_70b_512.json --wide
+    ./accosim advise scenarios/three_d/llama_3_70b_512.json --schedule acco --over parallel
     reports/pages.sh three_d
 TEXT
 } >"$out/scenarios/three_d/README.md"

@@ -8,9 +8,10 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 
 #include "models/base/errors.hpp"
+#include "models/base/input_file.hpp"
+#include "models/base/standard_streams.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 
@@ -19,14 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Enough of a file to know it by.
-std::string head_of(const std::string& path) {
-  std::string head(std::size_t{1} << 16, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(file.gcount()));
-  return head;
-}
+constexpr std::size_t kEnough = std::size_t{1} << 16;  // of a file to know it by
 
 std::string without_spaces(std::string text) {
   text.erase(std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
@@ -36,7 +30,7 @@ std::string without_spaces(std::string text) {
 
 /// Empty, or written by the same verb.
 bool is_ours(const std::string& path, const OutputKind& kind) {
-  const std::string head = head_of(path);
+  const std::string head = beginning_of(path, kEnough);
   if (head.empty()) return true;
   const std::string text = without_spaces(head);
   return text.rfind(without_spaces(kind.begins), 0) == 0 && text.find(without_spaces(kind.holds)) != std::string::npos;
@@ -110,6 +104,15 @@ void check_outputs(const std::vector<Output>& outputs, const std::vector<std::st
   std::string lines;
   for (const std::string& line : wrong) lines += (lines.empty() ? "" : "\n") + line;
   throw BadInput(lines);
+}
+
+void tell_written(const std::string& path, const std::string& what, std::string_view program) {
+  if (!path.empty() && !is_written_directly(path))
+    tell("", fmt::format("{}: wrote {} ({})", program, printable(path, 300), what));
+}
+
+std::string so_many(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 OutputKind trace_kind() { return {"a trace is JSON for Perfetto", ".json", R"({"displayTimeUnit":)", ""}; }

@@ -2,7 +2,9 @@
 // replaced where it is empty or the same verb wrote it, else only with --force; an input is never overwritten.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace accosim {
@@ -28,6 +30,12 @@ struct Output {
 /// BadEnvironment where a file cannot be written. `force` allows only the first. A character device is only checked for
 /// write access.
 void check_outputs(const std::vector<Output>& outputs, const std::vector<std::string>& inputs, bool force);
+
+/// Says on standard error what has been written: "accosim: wrote map.svg (map of winners, 20 configurations)". Nothing
+/// where no file is named, and nothing of what is_written_directly(): who named that sees it.
+void tell_written(const std::string& path, const std::string& what, std::string_view program = "accosim");
+/// For `what`: "1 schedule", "2 schedules".
+std::string so_many(std::size_t count, const std::string& noun);
 
 /// The files that a program of ours writes.
 OutputKind trace_kind();

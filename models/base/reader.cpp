@@ -59,6 +59,7 @@ void Diagnostics::add(const JsonOrigin& origin, const std::string& pointer, cons
   const std::size_t from = errors.size() > kLast ? errors.size() - kLast : 0;
   if (std::find(errors.begin() + static_cast<std::ptrdiff_t>(from), errors.end(), line) == errors.end()) {
     errors.push_back(std::move(line));
+    places.emplace_back(pointer, what);
   }
 }
 
@@ -295,11 +296,12 @@ bool ObjectReader::has_unknown() const {
                      [&](const JsonMember& member) { return !contains(known_, member.key); });
 }
 
-void ObjectReader::finish(const std::map<std::string, std::string>& notes) {
+void ObjectReader::finish(const std::map<std::string, std::string>& notes,
+                          const std::function<bool(const JsonMember&)>& passes) {
   if (!object_) return;
   for (const JsonMember& member : value_.members) {
     if (diagnostics_.enough()) return;
-    if (contains(known_, member.key)) continue;
+    if (contains(known_, member.key) || (passes && passes(member))) continue;
     const auto note = notes.find(member.key);
     diagnostics_.add(member.origin, pointer(member.key),
                      "unknown key" + (note != notes.end() ? "; " + note->second : hint(member.key, known_)));

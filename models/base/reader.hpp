@@ -20,6 +20,11 @@ namespace accosim {
 /// Everything found wrong so far, one line each: "file:line:col /pointer: what is wrong; what would be right".
 struct Diagnostics {
   std::vector<std::string> errors;
+  /// Of the errors those that say that an entry of a list, by its pointer, is well written but cannot be had with the
+  /// rest of the file, and why.
+  std::vector<std::pair<std::string, std::string>> not_here{};
+  /// The pointer of each error that has one, and what is wrong there.
+  std::vector<std::pair<std::string, std::string>> places{};
   /// A line that is already there is not added again.
   void add(const JsonOrigin& origin, const std::string& pointer, const std::string& what);
   /// So many errors that nobody reads more: reading a long list can stop here.
@@ -108,8 +113,10 @@ class ObjectReader {
   void fail(std::string_view key, const std::string& what);
   /// Whether there is a key that was never asked for.
   bool has_unknown() const;
-  /// Every such key is an error, with the nearest known one or the note for that key.
-  void finish(const std::map<std::string, std::string>& notes = {});
+  /// Every such key is an error, with the nearest known one or the note for that key; those that `passes` lets through
+  /// are none.
+  void finish(const std::map<std::string, std::string>& notes = {},
+              const std::function<bool(const JsonMember&)>& passes = {});
   /// Drops such keys instead of reporting them, for files that hold other keys for other programs.
   void drop_unknown();
 

@@ -1,8 +1,10 @@
 #include "models/base/stages.hpp"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -42,7 +44,47 @@ std::unique_ptr<Watch>& watch() {
   return one;
 }
 
+/// How much of it is over, and when it began: of the outermost Steps, or of the play that is under way.
+std::atomic<double> share{0}, since{0};
+std::atomic<int> depth{0};  // of Steps
+/// Where in the whole the step begins that is under way, and how much of the whole it is.
+double begins = 0, part = 1;
+
 }  // namespace
+
+void set_share(double done) {
+  if (done == 0 && depth == 0) since = now();
+  share = begins + part * done;
+}
+
+Steps::Steps(std::size_t of) : left_(static_cast<double>(of)), before_(begins), each_(part) {
+  if (depth++ == 0) {
+    since = now();
+    share = 0;
+  }
+  if (of > 0) part /= left_;
+}
+
+Steps::~Steps() {
+  begins = before_;
+  part = each_;
+  if (--depth == 0) share = 0;
+}
+
+void Steps::over(std::size_t steps) {
+  const double more = std::min(static_cast<double>(steps), left_);  // never more than there are
+  left_ -= more;
+  begins += more * part;
+  share = begins;
+}
+
+std::string share_in_words() {
+  const double short_time = depth == 0 ? 2 : 0.5;  // s: a play's share jumps where its first update ends
+  const double done = share, taken = now() - since;
+  if (done <= 0 || done >= 1 || taken < short_time) return {};
+  return fmt::format("{}{:.0f} %, {:.0f} s left", depth == 0 ? "of one play " : "", 100 * done,
+                     taken / done * (1 - done));
+}
 
 void watch_stages() {
   watch() = std::make_unique<Watch>();

@@ -2,6 +2,7 @@
 // stage costs nothing that could be measured.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -20,6 +21,26 @@ class Stage {
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
+};
+
+/// How far the play is that is under way, from 0 where it begins to 1, for whoever shows progress; any thread may ask.
+void set_share(double share);
+/// "38 %, 12 s left", of the outermost Steps, or else "of one play 38 %, 12 s left": nothing of what has just begun.
+std::string share_in_words();
+
+/// Work of so many steps that take about as long each: a play, or Steps, while it lives is the step that is under way.
+class Steps {
+ public:
+  explicit Steps(std::size_t of);
+  ~Steps();
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
+  /// So many more are over.
+  void over(std::size_t steps = 1);
+
+ private:
+  double left_, before_, each_;
 };
 
 /// So many more of `what`, a literal.

@@ -5,28 +5,25 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
+#include "models/base/system_words.hpp"
 #include "models/base/text_file.hpp"
 
 namespace accosim {
-namespace {
 
-/// What is wrong with it; empty when nothing is.
-std::string read_to_end(std::string& text) {
+std::string read_standard_input(std::string& text, std::size_t most_bytes) {
   std::array<char, 1 << 16> chunk{};
   for (;;) {
     const ssize_t got = read(STDIN_FILENO, chunk.data(), chunk.size());
     if (got == 0) return {};
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::string("cannot be read: ") + std::strerror(errno);
+    if (got < 0) return "cannot be read: " + system_words(errno);
     text.append(chunk.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMaxJsonBytes)
-      return fmt::format("is larger than {} MiB; no scenario is: check what is written to it", kMaxJsonBytes >> 20);
+    if (text.size() > most_bytes)
+      return fmt::format("is larger than {} MiB; {}: check what is written to it", most_bytes >> 20,
+                         most_bytes == kMaxJsonBytes ? "no scenario is" : "nothing that is read here is");
   }
 }
-
-}  // namespace
 
 JsonDocument read_standard_input() {
   struct Input {
@@ -34,7 +31,7 @@ JsonDocument read_standard_input() {
   };
   static const Input kInput = [] {
     Input input;
-    input.wrong = read_to_end(input.text);
+    input.wrong = read_standard_input(input.text, kMaxJsonBytes);
     return input;
   }();
   if (kInput.wrong.empty()) return parse_json(kInput.text, kStandardInputName);

@@ -21,6 +21,7 @@
 
 #include "models/base/descriptor.hpp"
 #include "models/base/errors.hpp"
+#include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
 
 namespace accosim {
@@ -113,8 +114,9 @@ class PartName {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const bool absent = error == ENOENT && !folder.empty() && !std::filesystem::exists(folder, none);
   throw BadEnvironment(
-      fmt::format("{}: cannot be written: {}{}", printable(path, 300), std::strerror(error),
-                  absent ? fmt::format("; make the folder {} first", printable(folder.string(), 300)) : std::string()));
+      fmt::format("{}: cannot be written: {}", printable(path, 300),
+                  absent ? fmt::format("there is no folder {}; make it first", printable(folder.string(), 300))
+                         : system_words(error)));
 }
 
 bool is_same(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
@@ -283,8 +285,10 @@ void write_whole(const std::string& path, std::string_view text) {
   file.commit();
 }
 
+bool is_written_directly(const std::string& path) { return target_of(path).direct; }
+
 void check_writable(const std::string& path) {
-  if (target_of(path).direct) return;  // opening a pipe would wait for its reader
+  if (is_written_directly(path)) return;  // opening a pipe would wait for its reader
   const WholeFile file(path);
 }
 

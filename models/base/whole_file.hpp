@@ -50,6 +50,10 @@ void write_whole(const std::string& path, std::string_view text);
 /// Throws BadEnvironment where `path` could not be written, before the work rather than after it. Leaves no trace.
 void check_writable(const std::string& path);
 
+/// Whether what is written there goes somewhere at once, and not into a file that is put in its place: a pipe, a
+/// device, standard output or error.
+bool is_written_directly(const std::string& path);
+
 /// What `path` leads to, symbolic links resolved, whether it exists or not. A link that leads nowhere in the end (a
 /// circle) is returned as it is.
 std::string behind_links(const std::string& path);

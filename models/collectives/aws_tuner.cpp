@@ -179,9 +179,9 @@ std::vector<Region> p5_all_reduce() {
             {1610612736, 32}}}};
 }
 
-std::vector<Region> regions_of(const NcclCommunicator& c, CollectiveKind kind) {
-  constexpr double kBetween = 18;  // GB/s: adapters of 100 Gbit/s count 12, of 200 Gbit/s 24
-  const bool later = c.inter > kBetween;
+std::vector<Region> regions_of(BytesPerSecond adapter, CollectiveKind kind) {
+  constexpr BytesPerSecond kBetween{18e9};  // 12.5 GB/s of adapters of 100 Gbit/s, 25 of 200
+  const bool later = adapter > kBetween;
   switch (kind) {
     case CollectiveKind::kAllReduce: return later ? p5en_all_reduce() : p5_all_reduce();
     case CollectiveKind::kAllGather: return later ? p5en_all_gather() : std::vector<Region>();
@@ -196,10 +196,10 @@ std::vector<Region> regions_of(const NcclCommunicator& c, CollectiveKind kind) {
 
 }  // namespace
 
-std::optional<NcclWay> aws_choice(const NcclCommunicator& c, CollectiveKind kind, Bytes bytes) {
+std::optional<NcclWay> aws_choice(const NcclCommunicator& c, BytesPerSecond adapter, CollectiveKind kind, Bytes bytes) {
   if (c.nodes <= 2 || c.ranks != 8 * c.nodes || c.capability != 90) return std::nullopt;
   const Corner point{std::min(bytes.value, kMostBytes), std::min<double>(c.ranks, kMostRanks)};
-  for (const Region& region : regions_of(c, kind))
+  for (const Region& region : regions_of(adapter, kind))
     if (holds(region, point)) return region.way;
   return std::nullopt;
 }

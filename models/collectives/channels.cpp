@@ -43,7 +43,7 @@ int network_channels(const Cluster& cluster, const Ring& ring) {
     if (group.nics.kind == kOwnRings) return 1;
     capability = std::min(capability, capability_of(group));
     all_say = all_say && group.nics.channels > 0;
-    if (group.nics.channels > 0) said = std::min(said, group.nics.channels * adapters_of(group, ring.gpus[i]));
+    if (group.nics.channels > 0) said = std::min(said, group.nics.channels * devices_of(group, ring.gpus[i]));
   }
   if (all_say) return said;
   return std::min(said, channels_between(graphs_between(cluster, ring).ring, capability, cluster.nccl.minor));

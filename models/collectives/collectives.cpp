@@ -228,19 +228,6 @@ bool exchanges_with_ll(CollectiveKind kind, Bytes bytes, const Path& path, int r
 
 }  // namespace
 
-// Neither exchanges, nor accocal's own rings, nor a plain network or node, which has no kind or generation (no file can
-// name one) and whose steps take one latency each: what closed forms are held against.
-bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
-  if (is_exchange(kind)) return false;
-  const bool between = ring.node.size() > 1;
-  for (std::size_t i = 0; i < ring.node.size(); ++i) {
-    if (is_like_the_one_before(ring, i)) continue;
-    const NodeGroup& group = group_of(cluster, ring, i);
-    if (group.nics.kind == kOwnRings || (between ? group.nics.kind : group.intra.generation).empty()) return false;
-  }
-  return true;
-}
-
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only) {
   CollectiveCost best;

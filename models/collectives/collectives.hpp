@@ -20,9 +20,6 @@ namespace accosim {
 CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                                std::optional<Algorithm> only = {});
 
-/// Whether it is NCCL's and goes by the steps of a ring, a tree or NVLS (nccl_cost.hpp).
-bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring);
-
 /// The time of it, alone on the fabric.
 Seconds collective_time(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                         std::optional<Algorithm> only = {});

@@ -26,13 +26,15 @@ namespace {
 constexpr double kKiB = 1024;
 constexpr double kGB = 1e9;
 constexpr double kMicro = 1e-6;
+constexpr Bytes kNvlsChunk{128 * kKiB};  ///< NCCL_NVLS_CHUNKSIZE
 
 bool is_tree(Algorithm algorithm) { return algorithm == Algorithm::kTree || algorithm == Algorithm::kNvlsTree; }
 
 /// What every node has, the slowest or fewest of each.
 struct Slowest {
-  int here = 1;  ///< the most ranks of a node
-  int adapters = std::numeric_limits<int>::max();
+  int here = 1;                                                     ///< the most ranks of a node
+  int adapters = std::numeric_limits<int>::max();                   ///< as NCCL sees them
+  BytesPerSecond adapter{std::numeric_limits<double>::infinity()};  ///< of one, as it is built
   int capability = 100;
   Seconds launch, start, inner_hop, net_hop, message;
   double latency = 0;  ///< of LL and LL128, over NCCL's own
@@ -56,11 +58,25 @@ struct Slowest {
   bool over_tcp = false;     ///< for which Google's guides turn NVLS off
 };
 
-void take_inner(Slowest& all, const NodeGroup& group, const std::vector<int>& gpus) {
+/// What a board sends to another of its node through its own adapter, in a ring of several nodes. Where every board has
+/// an adapter behind its own PCIe switch that carries what the slot does, NCCL goes through these wherever a path
+/// between boards is slower, as between sockets (src/graph/paths.cc, ncclTopoCheckNet), and no two boards share a root
+/// port. 0: it does not.
+BytesPerSecond through_adapter(const NodeGroup& group, const std::vector<int>& gpus) {
+  const Nics& nics = group.nics;
+  const bool beside = nics.beside_gpus && data_path(nics.kind) == DataPath::kDirect;
+  const int devices = devices_of(group, gpus), boards = static_cast<int>(gpus.size());
+  if (!is_over_pcie(group.intra.kind) || !beside || devices < boards) return BytesPerSecond{0};
+  const BytesPerSecond own = 1.0 * adapters_of(group, gpus) / boards * nics.bandwidth;
+  return own < BytesPerSecond{kGB * slot_of(group)} ? BytesPerSecond{0} : nics.efficiency * own;
+}
+
+void take_inner(Slowest& all, const NodeGroup& group, const std::vector<int>& gpus, bool between) {
   const IntraLink& link = group.intra;
   const BytesPerSecond board = ring_bandwidth(link, group.gpus, gpus);
   all.board = std::min(all.board, board);
-  take_slowest(all.inner, link.efficiency * board);
+  take_slowest(all.inner,
+               std::max(link.efficiency * board, between ? through_adapter(group, gpus) : BytesPerSecond{0}));
   take_slowest(all.ll128, link.ll.efficiency128 * board);
   all.ll = std::min(all.ll, link.ll.efficiency);
   all.ll128_on = all.ll128_on && link.ll.efficiency128 > 0;
@@ -87,7 +103,8 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     const int capability = capability_of(group);
     all.amd = all.amd && cpu_of(group) == Cpu::kAmd;
     all.capability = std::min(all.capability, capability);
-    const int adapters = adapters_of(group, ring.gpus[i]);
+    const int adapters = devices_of(group, ring.gpus[i]);
+    all.adapter = std::min(all.adapter, nics.bandwidth);
     all.adapters = std::min(all.adapters, adapters);
     all.threads = std::min<double>(all.threads, sending_threads(here, adapters));
     all.tree_threads = std::min(all.tree_threads, threads_of_tree(here, adapters));
@@ -102,7 +119,7 @@ Slowest slowest_of(const Cluster& cluster, const Ring& ring) {
     all.simple_only = all.simple_only || has_simple_alone(nics.kind, capability, cluster.nccl.minor);
     all.over_tcp = all.over_tcp || is_over_tcp(nics.kind);
     if (here > 1)
-      take_inner(all, group, ring.gpus[i]);
+      take_inner(all, group, ring.gpus[i], ring.node.size() > 1);
     else
       all.nvls_rate = BytesPerSecond{0};
   }
@@ -131,9 +148,15 @@ Given given_of(const NcclWay& way, bool nvlink) {
 /// Whether every GPU of a node sends its own part on each channel, through the adapter next to it.
 bool by_all_gpus(Algorithm algorithm) { return algorithm == Algorithm::kNvlsTree || algorithm == Algorithm::kCollNet; }
 
+/// GPUs of a node that do so.
+int heads_of(Algorithm algorithm, int here) {
+  return !by_all_gpus(algorithm) ? 1 : algorithm == Algorithm::kNvlsTree ? std::min(here, kMostNvlsHeads) : here;
+}
+
 /// Data of a chunk with a protocol (src/enqueue.cc, computeCollChunkInfo, and src/include/device.h): of its buffers a
 /// ring with Simple takes four steps of 512 KiB at once, anything else, also a broadcast, one step. Trees take less of
-/// a small buffer. `channels`: with those of each GPU where all of them send.
+/// a small buffer. `channels`: with those of each GPU where all of them send. NVLSTree has the buffers of NVLS
+/// from 2.21 on, and small chunks on many nodes from 2.19 on.
 Bytes chunk_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicator& c, Bytes bytes, int channels,
                int here) {
   const double levels = std::log2(c.nodes);
@@ -141,9 +164,11 @@ Bytes chunk_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicator& 
     while (std::floor(bytes.value / (channels * chunk)) < depth && chunk > floor) chunk /= 2;
     return chunk;
   };
-  if (by_all_gpus(way.algorithm))
-    return Bytes{
-        halved(halved(halved(halved(512 * kKiB, 32, 256 * kKiB), 16, 128 * kKiB), 4, 64 * kKiB), 1, 32 * kKiB)};
+  if (by_all_gpus(way.algorithm)) {
+    const bool of_nvls = way.algorithm == Algorithm::kNvlsTree && c.version.minor >= 21;
+    const double most = of_nvls ? kNvlsChunk.value : 512 * kKiB;
+    return Bytes{halved(halved(halved(halved(most, 32, 256 * kKiB), 16, 128 * kKiB), 4, 64 * kKiB), 1, 32 * kKiB)};
+  }
   if (way.protocol == Protocol::kLowLatency) return Bytes{32 * kKiB};
   if (way.protocol == Protocol::kLl128) {
     const double whole = 600 * kKiB * 15 / 16;
@@ -183,10 +208,13 @@ StepLinks links_of(CollectiveKind kind, const NcclWay& way, const NcclCommunicat
   const Given given = given_of(way, all.nvlink);
   const bool simple = way.protocol == Protocol::kSimple;
   StepLinks links;
-  links.channels = channels * (by_all_gpus(way.algorithm) ? all.here : 1);
+  const int heads = heads_of(way.algorithm, all.here);
+  links.channels = channels * heads;
   links.adapters = std::min(all.adapters, communicator);
-  links.threads = by_all_gpus(way.algorithm) ? all.here : is_tree(way.algorithm) ? all.tree_threads : all.threads;
+  links.threads = by_all_gpus(way.algorithm) ? heads : is_tree(way.algorithm) ? all.tree_threads : all.threads;
   links.wire = 1 / all.contention * (way.algorithm == Algorithm::kTree ? std::min(edge, all.tree_host) : edge);
+  const double used = std::max(1, std::min(all.adapters, c.channels));  // by rings, which the edge's rate is of
+  if (by_all_gpus(way.algorithm)) links.wire = std::min(1.0, heads * all.adapters / (all.here * used)) * links.wire;
   links.lines = all.copies ? links.threads : links.adapters;
   links.post = 2 * all.message;
   links.net_hop = all.net_hop + links.post + Seconds{kMicro * given.more_net_hop};
@@ -219,7 +247,7 @@ Pipeline tree_of(const NcclWay& way, const Slowest& all, int nodes) {
   tree.net_steps = 2 * levels;
   tree.wire_passes = tree_passes(nodes);
   tree.inner_steps = switched ? 2 : 2.0 * (all.here - 1) + (all.here > 1 ? 2 * levels : 0);
-  tree.inner_passes = switched ? 1 : std::min(2, all.here - 1);
+  tree.inner_passes = switched ? 2 : std::min(2, all.here - 1);
   tree.inner_hops = way.protocol == Protocol::kSimple ? 1 : 2;
   tree.cut_through = way.protocol != Protocol::kSimple;
   return tree;
@@ -254,7 +282,7 @@ StepTime pat_time(const StepLinks& links, Bytes bytes, int ranks) {
 /// (src/transport/nvls.cc: 16 blocks on Hopper, 24 on Blackwell).
 StepTime nvls_time(const Slowest& all, Bytes bytes, int ranks) {
   const double blocks = all.capability >= 100 ? 24 : 16;
-  const Bytes first = std::min(bytes, ranks * blocks * Bytes{128 * kKiB});
+  const Bytes first = std::min(bytes, std::min(ranks, kMostNvlsHeads) * blocks * kNvlsChunk);
   const BytesPerSecond rate = ranks / (2.0 * (ranks - 1)) * all.nvls_rate;
   StepTime time;
   time.steps = 2;
@@ -262,9 +290,27 @@ StepTime nvls_time(const Slowest& all, Bytes bytes, int ranks) {
   return time;
 }
 
+/// An all-reduce in the switches of several nodes and a tree of them. A wave of chunks, one of each GPU and block, goes
+/// through a block's warps one after the other: those that scatter and gather, and at each level of the tree those that
+/// reduce and those that pass the sum on (src/device/all_reduce.h). NVLS on one node has two such stages more than the
+/// one that bytes are charged for, and its waves of 64 KiB are half of what its fill is counted in: so each stage adds
+/// `nvls.fill` of a wave. On four nodes and more a chunk has 64 KiB from 2.19 on; only the filling is charged by these,
+/// as what a message costs its thread, fitted to small ones, would bind where NCCL reaches the wire.
+StepTime nvls_tree_time(const StepLinks& links, Bytes bytes, const Slowest& all, const NcclCommunicator& c,
+                        const Pipeline& tree) {
+  StepTime time = pipeline_time(links, bytes, tree);
+  const bool small = c.nodes >= 4 && c.version.minor >= 19;
+  const Bytes chunk = small ? std::min(time.message, 0.5 * kNvlsChunk) : time.message;
+  const Seconds wave = 2 * (chunk / links.inner);  // up and down
+  const double levels = tree.net_steps / 2, stages = 2 + 2 * levels;
+  // Instead of the moves that any pipeline has behind its steps between nodes.
+  time.terms.inside += stages * all.nvls.fill * wave - tree.net_steps * (time.message / links.inner);
+  return time;
+}
+
 StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links, Bytes bytes, const Slowest& all,
-                 const Ring& ring) {
-  const int nodes = static_cast<int>(ring.node.size());
+                 const NcclCommunicator& c, const Ring& ring) {
+  const int nodes = c.nodes;
   if (kind == CollectiveKind::kBroadcast) {
     Pipeline chain;
     chain.inner_steps = ring.ranks - nodes;
@@ -275,6 +321,7 @@ StepTime time_of(CollectiveKind kind, const NcclWay& way, const StepLinks& links
   if (way.algorithm == Algorithm::kNvls) return nvls_time(all, bytes, ring.ranks);
   if (way.algorithm == Algorithm::kPat) return pat_time(links, bytes, ring.ranks);
   if (way.algorithm == Algorithm::kCollNet) return pipeline_time(links, bytes, collnet_of(all));
+  if (way.algorithm == Algorithm::kNvlsTree) return nvls_tree_time(links, bytes, all, c, tree_of(way, all, nodes));
   if (way.algorithm != Algorithm::kRing) return pipeline_time(links, bytes, tree_of(way, all, nodes));
   const bool all_reduce = kind == CollectiveKind::kAllReduce;
   const double steps = (all_reduce ? 2.0 : 1.0) * (ring.ranks - 1);
@@ -407,7 +454,7 @@ std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster
                                  const std::vector<NcclWay>& ways, std::optional<Algorithm> only) {
   if (cluster.tuner == Tuner::kFastest) return std::nullopt;
   if (cluster.tuner == Tuner::kAws && !only)
-    if (const std::optional<NcclWay> chosen = aws_choice(sight.c, kind, bytes);
+    if (const std::optional<NcclWay> chosen = aws_choice(sight.c, sight.all.adapter, kind, bytes);
         chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
       return chosen;
   return nccl_choice(sight.c, kind, bytes, ways);
@@ -426,12 +473,13 @@ CollectiveCost cost_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster,
   const int communicator = sight.channels;
   const NcclSteps steps = steps_of(kind, bytes, sight, ring, way, edge);
   const StepLinks& links = steps.links;
-  const StepTime time = time_of(kind, way, links, bytes, all, ring);
+  const StepTime time = time_of(kind, way, links, bytes, all, sight.c, ring);
   CollectiveCost cost;
   cost.algorithm = way.algorithm;
   cost.protocol = way.protocol;
   cost.edge = edge;
-  cost.channels = sight.holds_sms ? links.channels : 0;
+  // Blocks of a GPU, each of which serves a channel for all GPUs that send.
+  cost.channels = sight.holds_sms ? links.channels / heads_of(way.algorithm, all.here) : 0;
   if (ring.node.size() > 1) cost.edge_bytes = all.contention * links.flags * edge_bytes(kind, way, bytes, ring);
   if (ring.node.size() == 1)
     cost.intra = way.algorithm == Algorithm::kNvls ? bytes / (ring.ranks / (2.0 * (ring.ranks - 1)) * all.nvls_rate)
@@ -470,6 +518,41 @@ std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster
   return tuned_way(kind, bytes, cluster, sight, ways_of(kind, cluster, sight, only), only);
 }
 
+std::optional<FasterWay> faster_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                    double times) {
+  if (!goes_by_steps(kind, cluster, ring) || cluster.tuner == Tuner::kForced) return std::nullopt;
+  const Seconds chosen = collective_time(NcclPrices(kind, cluster, ring).of(bytes, std::nullopt));
+  constexpr int kMostChannelsTried = 16;  // of an adapter
+  constexpr double kWorthMore = 1.02;     // what forces channels as well is said where it gains so much more
+  std::optional<FasterWay> fastest;
+  const auto try_all = [&](const Cluster& with, int channels) {
+    const NcclPrices prices(kind, with, ring);
+    for (const NcclWay& way : nccl_ways(kind, with, ring, std::nullopt)) {
+      const Seconds time = collective_time(prices.of(bytes, way));
+      const double worth = channels == 0 ? 1 : std::min(times, kWorthMore);
+      if (times * time <= chosen && (!fastest || worth * time < fastest->time)) fastest = {way, channels, time};
+    }
+  };
+  try_all(cluster, 0);
+  const NodeGroup& group = group_of(cluster, ring, 0);
+  const int devices = devices_of(group, ring.gpus.front());
+  if (ring.node.size() < 2 || group.nics.channels > 0 || devices == 0) return fastest;
+  const int found = std::max(1, network_channels(cluster, ring) / devices);
+  for (int channels = 1; channels <= std::min(4 * found, kMostChannelsTried); channels *= 2) {
+    Cluster other = cluster;
+    for (NodeGroup& each : other.nodes) each.nics.channels = channels;
+    try_all(other, channels);
+  }
+  return fastest;
+}
+
+std::optional<BytesPerSecond> binding_copies(const Cluster& cluster, const Ring& ring, Algorithm algorithm) {
+  const std::optional<BytesPerSecond> of_ring = binding_copies(cluster, ring);
+  if (algorithm != Algorithm::kTree) return of_ring;
+  const BytesPerSecond of_tree = slowest_of(cluster, ring).tree_host;
+  return of_tree < edge_bandwidth(CollectiveKind::kAllReduce, cluster, ring) ? of_tree : of_ring;
+}
+
 NcclSteps nccl_steps(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring, const NcclWay& way) {
   return steps_of(kind, bytes, sight_of(cluster, ring), ring, way, edge_bandwidth(kind, cluster, ring));
 }
@@ -498,6 +581,19 @@ CollectiveCost NcclPrices::of(Bytes bytes, std::optional<Algorithm> only) const 
     if (time < least) least = time, best = cost;
   }
   return best;
+}
+
+// Neither exchanges, nor accocal's own rings, nor a plain network or node, which has no kind or generation (no file can
+// name one) and whose steps take one latency each: what closed forms are held against.
+bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+  if (is_exchange(kind)) return false;
+  const bool between = ring.node.size() > 1;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    if (is_like_the_one_before(ring, i)) continue;
+    const NodeGroup& group = group_of(cluster, ring, i);
+    if (group.nics.kind == kOwnRings || (between ? group.nics.kind : group.intra.generation).empty()) return false;
+  }
+  return true;
 }
 
 }  // namespace accosim

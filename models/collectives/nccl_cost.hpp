@@ -31,6 +31,21 @@ std::vector<NcclWay> nccl_ways(CollectiveKind kind, const Cluster& cluster, cons
 std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                                  std::optional<Algorithm> only);
 
+/// A way that takes less time than the one that NCCL's tuner, or AWS's, chooses; by these prices.
+struct FasterWay {
+  NcclWay way;
+  int channels = 0;  ///< of each adapter; 0: as many as NCCL's search finds
+  Seconds time;
+};
+/// The fastest, also with fewer or more channels, where the choice takes at least so many times as long. Nothing where
+/// the cluster's user forced a way.
+std::optional<FasterWay> faster_way(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
+                                    double times);
+
+/// What the host of the slowest node copies each way for an algorithm, where that is less than its adapters carry: a
+/// tree's busiest thread has more to do than a ring's.
+std::optional<BytesPerSecond> binding_copies(const Cluster& cluster, const Ring& ring, Algorithm algorithm);
+
 /// What the price of a way is made of: its steps, and what passes before the first (start and launch).
 struct NcclSteps {
   StepLinks links;
@@ -57,5 +72,8 @@ class NcclPrices {
   std::unique_ptr<const struct NcclSight> sight_;
   BytesPerSecond edge_;
 };
+
+/// Whether it is NCCL's and goes by the steps of a ring, a tree or NVLS.
+bool goes_by_steps(CollectiveKind kind, const Cluster& cluster, const Ring& ring);
 
 }  // namespace accosim

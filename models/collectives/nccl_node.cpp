@@ -30,8 +30,8 @@ NcclNode node_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
     if (group.intra.kind == "nvlink" && node.gpus > 2) node.pair = node.nvlink / (node.gpus - 1);
   }
   node.slot = slot_of(group);
-  node.adapters = std::max(1, adapters_of(group, ring.gpus[i]));
-  node.adapter = group.nics.bandwidth.value / kGB;
+  node.adapters = std::max(1, devices_of(group, ring.gpus[i]));
+  node.adapter = 1.0 * std::max(1, adapters_of(group, ring.gpus[i])) / node.adapters * group.nics.bandwidth.value / kGB;
   node.intel_root = !group.nics.beside_gpus && cpu_of(group) == Cpu::kIntel;
   node.capability = capability_of(group);
   node.minor = cluster.nccl.minor;
@@ -61,12 +61,13 @@ BytesPerSecond ends_bandwidth(const Cluster& cluster, const Ring& ring) {
     const NodeGroup& group = group_of(cluster, ring, i);
     const Nics& nics = group.nics;
     if (nics.kind.empty() || nics.kind == kOwnRings) continue;
-    const int adapters = adapters_of(group, ring.gpus[i]);
+    const int adapters = adapters_of(group, ring.gpus[i]), devices = devices_of(group, ring.gpus[i]);
     slowest = std::min(slowest, thread_bandwidth(nics, sending_threads(ring.here(i), adapters)));
     slowest = std::min(slowest, ring.here(i) * BytesPerSecond{kGB * slot_of(group)});
-    if (nics.channels > 0 || adapters == 1) continue;
+    if (nics.channels > 0 || devices == 1) continue;
     if (channels == 0) channels = graphs_between(cluster, ring).ring.channels;
-    slowest = std::min(slowest, std::min(channels, adapters) * (nics.efficiency * nics.bandwidth));
+    const double used = 1.0 * std::min(channels, devices) / devices;
+    slowest = std::min(slowest, used * adapters * (nics.efficiency * nics.bandwidth));
   }
   return slowest;
 }

@@ -228,10 +228,9 @@ void find_nvls(NcclCommunicator& c, int gpus, double all) {
   constexpr std::array kHopper{60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
   constexpr std::array kBlackwell{90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
   constexpr double kCounted = 1.03;  // 20.6 GB/s a link of Hopper, 40.1 of Blackwell, where rings count 20 and 40
-  constexpr int kMostHeads = 32;
   if (c.capability < 90 || gpus < 3) return;
   const auto find = [&](const auto& speeds) {
-    const int heads = std::min(gpus, kMostHeads);
+    const int heads = std::min(gpus, kMostNvlsHeads);
     const auto fits = std::find_if(speeds.begin(), speeds.end(), [&](double s) { return heads * s <= kCounted * all; });
     if (fits == speeds.end()) return;
     // The search then raises the speed between nodes, which one node has none of, up to twice that inside.

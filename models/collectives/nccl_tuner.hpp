@@ -50,6 +50,9 @@ std::optional<double> nccl_time(const NcclCommunicator& communicator, Collective
 double nccl_most_ll(const NcclCommunicator& communicator);
 double nccl_most_a_channel(const NcclCommunicator& communicator, Algorithm algorithm, Protocol protocol);
 
+/// The most GPUs that a switch reduces for, each its own part (NCCL_MAX_NVLS_ARITY, src/include/device.h).
+inline constexpr int kMostNvlsHeads = 32;
+
 /// What the search finds for NVLS on one node of `gpus` GPUs whose links carry `all` GB/s as NCCL counts them: a
 /// channel for each GPU (at most 32), at the fastest of its speeds that fits (src/graph/search.cc). Sets nvls and
 /// nvls_most; neither below 3 GPUs or before Hopper.

@@ -108,6 +108,14 @@ int adapters_of(const NodeGroup& group, const std::vector<int>& gpus) {
   return adapters;
 }
 
+// aws-ofi-nccl, src/nccl_ofi_topo.cpp and src/nccl_ofi_rdma.cpp: adapters are grouped by the GPU that they are nearest
+// to, and a group's speed is the sum; its other protocol, of the first EFA, shows every adapter.
+int devices_of(const NodeGroup& group, const std::vector<int>& gpus) {
+  const int adapters = adapters_of(group, gpus);
+  const bool merged = is_aws(group.nics.kind) && data_path(group.nics.kind) == DataPath::kDirect;
+  return merged ? std::min(adapters, static_cast<int>(gpus.size())) : adapters;
+}
+
 int sending_threads(int gpus, int adapters) { return std::max(1, std::min(gpus, 2 * adapters)); }
 
 BytesPerSecond thread_bandwidth(const Nics& nics, double threads) {
@@ -130,6 +138,22 @@ BytesPerSecond node_bandwidth(const NodeGroup& group) { return bandwidth_of(grou
 
 BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus) {
   return bandwidth_of(group.nics, adapters_of(group, gpus));
+}
+
+std::optional<BytesPerSecond> binding_copies(const Cluster& cluster, const Ring& ring) {
+  BytesPerSecond slowest;
+  std::optional<BytesPerSecond> copies;
+  for (std::size_t i = 0; i < ring.node.size(); ++i) {
+    const NodeGroup& group = group_of(cluster, ring, i);
+    const int adapters = adapters_of(group, ring.gpus[i]);
+    const BytesPerSecond wires = adapters * (group.nics.efficiency * group.nics.bandwidth);
+    const BytesPerSecond here = std::min(bandwidth_of(group.nics, adapters),
+                                         thread_bandwidth(group.nics, sending_threads(ring.here(i), adapters)));
+    if (i > 0 && here >= slowest) continue;
+    slowest = here;
+    copies = here < wires ? std::optional(here) : std::nullopt;
+  }
+  return copies;
 }
 
 Seconds start_of(const Cluster& cluster, const Ring& ring) {

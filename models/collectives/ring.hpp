@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "models/base/names.hpp"
@@ -70,6 +71,8 @@ int adapter_next_to(const NodeGroup& group, int gpu);
 int first_gpu_at(const NodeGroup& group, int adapter);
 /// Adapters next to these of a node's GPUs.
 int adapters_of(const NodeGroup& group, const std::vector<int>& gpus);
+/// What NCCL sees of them: AWS's plugin with RDMA makes one device of the adapters next to a GPU.
+int devices_of(const NodeGroup& group, const std::vector<int>& gpus);
 /// Threads of a node's host that serve a ring: one a GPU, of those that a channel enters or leaves the node by. NCCL's
 /// search finds a channel for each adapter, which enters by one GPU and leaves by another where there are two.
 int sending_threads(int gpus, int adapters);
@@ -80,6 +83,10 @@ BytesPerSecond thread_bandwidth(const Nics& nics, double threads);
 BytesPerSecond node_bandwidth(const NodeGroup& group);
 /// Of the adapters next to these of its GPUs.
 BytesPerSecond node_bandwidth(const NodeGroup& group, const std::vector<int>& gpus);
+
+/// What the host of the slowest node of the ring copies each way, where that is less than its adapters carry; nothing
+/// where the adapters bind.
+std::optional<BytesPerSecond> binding_copies(const Cluster& cluster, const Ring& ring);
 
 /// What passes in a step of training before any collective of the ring runs.
 Seconds start_of(const Cluster& cluster, const Ring& ring);

@@ -24,8 +24,8 @@ namespace accosim {
 namespace {
 
 constexpr double kMiB = 1024 * 1024;
-constexpr std::size_t kFewest = 10;  ///< samples of a board, or between nodes, that make a fit
-constexpr double kEffective = 10;    ///< how many independent samples a series counts for
+constexpr std::size_t kFewest = kFewestOfABoard;  ///< also between nodes
+constexpr double kEffective = 10;                 ///< how many independent samples a series counts for
 constexpr double kGrowth =
     0.1;  ///< LinkQuality::growth with each doubling of a node's GPUs beyond those measured; assumed
 
@@ -335,6 +335,10 @@ LinkFit fit_of(const Board& board, const Numbers& numbers, const LinkSamples& sa
   LinkQuality& quality = fit.intra.quality;
   for (const LinkSample& sample : samples) quality.nodes = std::max(quality.nodes, sample.ring.ranks);
   quality.growth = kGrowth;
+  for (std::size_t n = 0; n < kNumbers; ++n)
+    if (fitted()[n].of == kNumbers && has_own(fitted()[n], board.first))
+      if (const std::string end = at_end(fitted()[n].key, fitted()[n].shared, numbers[n]); !end.empty())
+        fit.at_ends.push_back(end);
   return fit;
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "models/base/minimise.hpp"
@@ -21,36 +22,74 @@ namespace accosim {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr int kFewest = 10;
+constexpr int kProof = 10;  ///< samples that prove a spread of their own
 
-/// The four, in the order of Nics; the last only where the host copies. A cluster may be as far from its kind as kinds
-/// are from each other, and somewhat further.
-std::vector<Parameter> parameters_of(const Nics& usual) {
-  std::vector<Parameter> all = {{usual.efficiency, 0.15, 0.02, 1},
-                                {usual.latency.value, 0.7, 1e-8, 1e-1},
-                                {std::max(usual.message.value, 1e-8), 0.7, 1e-9, 1e-2}};
-  if (usual.staging > BytesPerSecond{0}) all.push_back({usual.staging.value, 0.7, 1e6, 1e12});
+/// A number that is fitted, and where a node has it.
+struct OwnNumber {
+  const char* key;
+  const char* unit;
+  double in_unit;
+  Parameter parameter;
+  void (*set)(NodeGroup& group, double value);
+};
+using OwnNumbers = std::vector<OwnNumber>;
+
+/// Of GPUs over PCIe: servers differ by how many boards share a root port, as much as shipped boards do.
+void add_inside(OwnNumbers& all, const IntraLink& usual, const char* efficiency, const char* crowding) {
+  all.push_back({efficiency, "", 1, {usual.efficiency, 0.15, 0.1, 1}, [](NodeGroup& group, double value) {
+                   group.intra.efficiency = value;
+                 }});
+  if (!is_over_pcie(usual.kind)) return;
+  all.push_back({crowding, "", 1, {std::max(usual.crowding, 0.01), 1, 0.01, 3}, [](NodeGroup& group, double value) {
+                   group.intra.crowding = value;
+                 }});
+}
+
+/// Staging only where the host copies. A cluster may be as far from its kind as kinds are from each other, and somewhat
+/// further.
+OwnNumbers numbers_of_fabric(const NodeGroup& group, bool with_inside) {
+  const Nics usual = usual_nics(group.nics.kind);
+  OwnNumbers all = {
+      {"efficiency", "", 1, {usual.efficiency, 0.15, 0.02, 1}, [](NodeGroup& g, double v) { g.nics.efficiency = v; }},
+      {"latency",
+       "us",
+       1e6,
+       {usual.latency.value, 0.7, 1e-8, 1e-1},
+       [](NodeGroup& g, double v) { g.nics.latency = Seconds{v}; }},
+      {"message", "us", 1e6, {std::max(usual.message.value, 1e-8), 0.7, 1e-9, 1e-2}, [](NodeGroup& g, double v) {
+         g.nics.message = Seconds{v};
+       }}};
+  if (usual.staging > BytesPerSecond{0})
+    all.push_back({"staging", "GB/s", 1e-9, {usual.staging.value, 0.7, 1e6, 1e12}, [](NodeGroup& g, double v) {
+                     g.nics.staging = BytesPerSecond{v};
+                   }});
+  if (with_inside)
+    add_inside(all, usual_intra(group.intra.kind, group.intra.generation), "intra efficiency", "intra crowding");
   return all;
 }
 
-struct Key {
-  const char* name;
-  const char* unit;
-  double in_unit;
-};
-constexpr Key kKeys[] = {
-    {"efficiency", "", 1}, {"latency", "us", 1e6}, {"message", "us", 1e6}, {"staging", "GB/s", 1e-9}};
-
-void set_nics(Nics& nics, const Parameters& p) {
-  nics.efficiency = p[0];
-  nics.latency = Seconds{p[1]};
-  nics.message = Seconds{p[2]};
-  if (p.size() > 3) nics.staging = BytesPerSecond{p[3]};
-}
-
-double log_ratio(LinkSample& sample, const Parameters& p) {
-  for (NodeGroup& group : sample.cluster.nodes) set_nics(group.nics, p);
-  return sample.log_ratio();
+/// What a switch reduces, and exchanges, have a share of the wire of their own.
+OwnNumbers numbers_of_board(const NodeGroup& group, bool exchanges) {
+  const IntraLink usual = usual_intra(group.intra.kind, group.intra.generation);
+  OwnNumbers all = {{"latency",
+                     "us",
+                     1e6,
+                     {usual.latency.value, 0.7, 1e-7, 1e-4},
+                     [](NodeGroup& g, double v) { g.intra.latency = Seconds{v}; }},
+                    {"launch", "us", 1e6, {usual.launch.value, 0.7, 1e-6, 1e-4}, [](NodeGroup& g, double v) {
+                       g.intra.launch = Seconds{v};
+                     }}};
+  add_inside(all, usual, "efficiency", "crowding");
+  if (group.intra.nvls.efficiency > 0 && usual.nvls.efficiency > 0)
+    all.push_back({"nvls_efficiency", "", 1, {usual.nvls.efficiency, 0.15, 0.1, 1.5}, [](NodeGroup& g, double v) {
+                     g.intra.nvls.efficiency = v;
+                   }});
+  if (exchanges && usual.exchange.efficiency > 0)
+    all.push_back(
+        {"all_to_all_efficiency", "", 1, {usual.exchange.efficiency, 0.15, 0.05, 1}, [](NodeGroup& g, double v) {
+           g.intra.exchange.efficiency = v;
+         }});
+  return all;
 }
 
 /// Derivatives of a quantity by the logs of the parameters.
@@ -69,32 +108,53 @@ Eigen::VectorXd slope_of(const Quantity& quantity, const Parameters& at) {
 
 class Fit {
  public:
-  explicit Fit(LinkSamples samples) : samples_(std::move(samples)) {
-    all_ = parameters_of(usual_nics(samples_.front().cluster.nodes.front().nics.kind));
+  Fit(LinkSamples samples, bool between, OwnNumbers all)
+      : samples_(std::move(samples)), between_(between), all_(std::move(all)) {
     // Sizes of one collective err together: a sweep tells no more than ten sizes that do not.
     constexpr double kEffective = 10;
     weigh_series(samples_, kEffective, 1);
+    std::vector<Parameter> parameters;
+    for (const OwnNumber& number : all_) parameters.push_back(number.parameter);
     at_ = minimise(
         [&](const Parameters& p) {
           std::vector<double> out;
           for (LinkSample& sample : samples_) out.push_back(sample.weight * log_ratio(sample, p));
           return out;
         },
-        all_);
+        parameters);
     set_covariance();
   }
 
-  OwnFabric fabric() {
+  OwnFabric own() {
     OwnFabric own;
     own.fit = link_fit();
     own.numbers = numbers();
     own.untold = untold();
+    if (!between_) return own;
+    if (std::any_of(all_.begin(), all_.end(), [](const OwnNumber& each) { return is_inside(each); })) {
+      own.inside = own.fit;
+      own.inside->between_nodes = false;
+    }
     set_growth(own.fit.nics.quality);
     own.beyond = beyond(own.fit.nics.quality);
     return own;
   }
 
  private:
+  static bool is_inside(const OwnNumber& number) { return std::string_view(number.key).rfind("intra ", 0) == 0; }
+
+  void set(std::vector<NodeGroup>& groups, const Parameters& p) const {
+    for (NodeGroup& group : groups)
+      for (std::size_t i = 0; i < p.size(); ++i) all_[i].set(group, p[i]);
+  }
+
+  double log_ratio(LinkSample& sample, const Parameters& p) const {
+    set(sample.cluster.nodes, p);
+    return sample.log_ratio();
+  }
+
+  double freedom(std::size_t number) const { return all_[number].parameter.freedom; }
+
   void set_covariance() {
     double squares = 0, weights = 0;
     const auto n = static_cast<Eigen::Index>(at_.size());
@@ -109,29 +169,30 @@ class Fit {
     const double noise = std::max(kExpectedNoise, std::sqrt(squares / weights));
     information /= noise * noise;
     for (Eigen::Index j = 0; j < n; ++j) {
-      const double freedom = all_[static_cast<std::size_t>(j)].freedom;
-      information(j, j) += 1 / (freedom * freedom);
+      const double before = freedom(static_cast<std::size_t>(j));
+      information(j, j) += 1 / (before * before);
     }
     covariance_ = information.ldlt().solve(Eigen::MatrixXd::Identity(n, n));
   }
 
   LinkFit link_fit() {
     LinkFit fit;
-    fit.between_nodes = true;
-    fit.nics = samples_.front().cluster.nodes.front().nics;
-    set_nics(fit.nics, at_);
-    fit.nics.quality.nodes = 0;  // what the kind was measured on says nothing of this cluster
+    fit.between_nodes = between_;
+    set(samples_.front().cluster.nodes, at_);
+    const NodeGroup& group = samples_.front().cluster.nodes.front();
+    fit.nics = group.nics;
+    fit.intra = group.intra;
     std::vector<double> errors;
-    for (LinkSample& sample : samples_) {
-      errors.push_back(log_ratio(sample, at_));
-      fit.nics.quality.nodes = std::max(fit.nics.quality.nodes, static_cast<int>(sample.ring.node.size()));
-    }
+    for (LinkSample& sample : samples_) errors.push_back(log_ratio(sample, at_));
     set_evidence(fit, samples_, errors);
-    LinkQuality& quality = fit.nics.quality;
+    LinkQuality& quality = between_ ? fit.nics.quality : fit.intra.quality;
+    quality.nodes = 0;  // what the kind was measured on says nothing of this cluster
+    for (const LinkSample& sample : samples_)
+      quality.nodes = std::max(quality.nodes, between_ ? static_cast<int>(sample.ring.node.size()) : sample.ring.ranks);
     constexpr double kBest = 0.05;  // of measuring again on another day
-    if (fit.large.samples >= kFewest) quality.spread = std::max(kBest, fit.large.spread);
-    if (fit.small.samples >= kFewest) quality.spread_small = std::max(kBest, fit.small.spread);
-    quality.machines = 1;
+    if (fit.large.samples >= kProof) quality.spread = std::max(kBest, fit.large.spread);
+    if (fit.small.samples >= kProof) quality.spread_small = std::max(kBest, fit.small.spread);
+    if (between_) quality.machines = 1;
     return fit;
   }
 
@@ -139,11 +200,12 @@ class Fit {
     std::vector<FittedNumber> all;
     for (std::size_t j = 0; j < at_.size(); ++j) {
       const auto i = static_cast<Eigen::Index>(j);
+      const OwnNumber& number = all_[j];
       const double spread = std::sqrt(covariance_(i, i));
       const Interval interval = interval_80(at_[j], spread);
-      const double before = all_[j].freedom * all_[j].freedom;
-      all.push_back({kKeys[j].name, kKeys[j].unit, kKeys[j].in_unit * at_[j], kKeys[j].in_unit * interval.low,
-                     kKeys[j].in_unit * std::min(interval.high, all_[j].most), 1 - covariance_(i, i) / before});
+      all.push_back({number.key, number.unit, number.in_unit * at_[j], number.in_unit * interval.low,
+                     number.in_unit * std::min(interval.high, number.parameter.most),
+                     1 - covariance_(i, i) / (freedom(j) * freedom(j))});
     }
     return all;
   }
@@ -159,20 +221,23 @@ class Fit {
     std::vector<std::string> all;
     for (Eigen::Index j = 0; j < covariance_.rows(); ++j) {
       const auto i = static_cast<std::size_t>(j);
-      const double before = all_[i].freedom * all_[i].freedom;
-      if (1 - covariance_(j, j) / before < kLittle)
-        all.push_back(fmt::format("these samples say little of \"{}\": it is mostly the kind's", kKeys[i].name));
+      if (const std::string end = at_end(all_[i].key, all_[i].parameter, at_[i]); !end.empty()) all.push_back(end);
+      if (1 - covariance_(j, j) / (freedom(i) * freedom(i)) < kLittle)
+        all.push_back(fmt::format("these samples say little of \"{}\": it is mostly the kind's", all_[i].key));
       for (Eigen::Index k = 0; k < j; ++k) {
         const double together = covariance_(j, k) / std::sqrt(covariance_(j, j) * covariance_(k, k));
         if (std::abs(together) > kTogether)
           all.push_back(
               fmt::format("these samples do not tell \"{}\" and \"{}\" apart: both could be larger or smaller"
                           "{}",
-                          kKeys[static_cast<std::size_t>(k)].name, kKeys[i].name,
+                          all_[static_cast<std::size_t>(k)].key, all_[i].key,
                           together < 0 ? ", one where the other is not" : " together"));
       }
     }
-    if (nodes().size() == 1)
+    if (static_cast<int>(samples_.size()) < kProof)
+      all.push_back(fmt::format("with {} sample{} intervals of predictions stay as wide as the kind's", samples_.size(),
+                                samples_.size() == 1 ? "" : "s"));
+    if (between_ && nodes().size() == 1)
       all.push_back(
           fmt::format("all samples are of {} nodes: what grows with nodes is the model's, not measured; measure "
                       "on another number of nodes too",
@@ -185,7 +250,7 @@ class Fit {
     Cluster cluster = samples_.front().cluster;
     cluster.nodes.resize(1);
     cluster.nodes.front().count = nodes;
-    set_nics(cluster.nodes.front().nics, p);
+    set(cluster.nodes, p);
     return std::log(collective_time(kind, bytes, cluster, whole_ring(cluster)).value);
   }
 
@@ -236,7 +301,8 @@ class Fit {
   static constexpr int kDoublings = 5;
 
   LinkSamples samples_;
-  std::vector<Parameter> all_;
+  bool between_;
+  OwnNumbers all_;
   Parameters at_;
   Eigen::MatrixXd covariance_;
 };
@@ -245,13 +311,36 @@ class Fit {
 
 std::vector<OwnFabric> fit_own_fabrics(const std::vector<MeasuredCollective>& samples) {
   std::map<std::string, LinkSamples> kinds;
+  std::set<std::string> inside;  ///< kinds of links that samples of one node tell more of
   for (const MeasuredCollective& measured : samples) {
-    const std::string& kind = measured.query.cluster->nodes.front().nics.kind;
-    if (measured.query.nodes > 1 && kind != kOwnRings) kinds[kind].push_back(light(measured));
+    const NodeGroup& group = measured.query.cluster->nodes.front();
+    if (measured.query.nodes == 1) inside.insert(group.intra.kind);
+    if (measured.query.nodes > 1 && group.nics.kind != kOwnRings) kinds[group.nics.kind].push_back(light(measured));
   }
   std::vector<OwnFabric> all;
-  for (auto& [kind, own] : kinds)
-    if (own.size() >= std::size_t{kFewest}) all.push_back(Fit(std::move(own)).fabric());
+  for (auto& [kind, own] : kinds) {
+    const NodeGroup& group = own.front().cluster.nodes.front();
+    const bool crowds = is_over_pcie(group.intra.kind) && inside.count(group.intra.kind) == 0 &&
+                        own.front().ring.ranks > 2 * static_cast<int>(own.front().ring.node.size());
+    OwnNumbers numbers = numbers_of_fabric(group, crowds);
+    all.push_back(Fit(std::move(own), true, std::move(numbers)).own());
+  }
+  return all;
+}
+
+std::vector<OwnFabric> fit_own_boards(const std::vector<MeasuredCollective>& samples) {
+  std::map<std::pair<std::string, std::string>, LinkSamples> boards;
+  for (const MeasuredCollective& measured : samples) {
+    const IntraLink& link = measured.query.cluster->nodes.front().intra;
+    if (measured.query.nodes == 1) boards[{link.kind, link.generation}].push_back(light(measured));
+  }
+  std::vector<OwnFabric> all;
+  for (auto& [board, own] : boards) {
+    if (own.size() >= kFewestOfABoard) continue;
+    const bool exchanges = std::any_of(own.begin(), own.end(), [](const LinkSample& s) { return is_exchange(s.kind); });
+    OwnNumbers numbers = numbers_of_board(own.front().cluster.nodes.front(), exchanges);
+    all.push_back(Fit(std::move(own), false, std::move(numbers)).own());
+  }
   return all;
 }
 

@@ -12,6 +12,9 @@
 
 namespace accosim {
 
+/// Bus bandwidth over that of the algorithm (bytes over time), as nccl-tests counts it.
+double busbw_factor(CollectiveKind kind, int ranks);
+
 struct NcclTestsOptions {
   std::string fabric = "cluster";
   std::string source = "nccl-tests";
@@ -29,14 +32,15 @@ struct NcclTestsImport {
   std::set<NcclRelease> nccl;      ///< the releases of NCCL that are named
 };
 
-/// Reads the text form of all versions: columns are found by the words of the heading. Skips lines that belong to no
-/// test, such as the logs of mpirun and NCCL_DEBUG, and the prefix that mpirun --tag-output puts before each line. Or
-/// reads the JSON form. nccl-tests' size is the full buffer, as ours is: for an all-gather what is gathered, for a
-/// reduce-scatter what is reduced, for all-to-all one rank's input. Rows with wrong results, without a time, or whose
-/// bandwidth is not size over time are left out with a note. NCCL's release is that of the line "nccl-tests version"
-/// (nccl-library=22707), or of what NCCL_DEBUG=VERSION prints; the JSON form does not say it. Keeps at most a million
-/// samples. `name` is the file's, for notes and for the collective. Throws ScenarioError when there is no row at all or
-/// something required cannot be found.
+/// Reads the text form of all versions: columns are found by the words of the heading, and a row by its columns from
+/// the right, whatever a launcher or a collector of logs puts before them. Skips lines that belong to no test, such as
+/// the logs of mpirun and NCCL_DEBUG. Or reads the JSON form. nccl-tests' size is the full buffer, as ours is: for an
+/// all-gather what is gathered, for a reduce-scatter what is reduced, for all-to-all one rank's input. Rows with wrong
+/// results, without a time, or whose bandwidth is not size over time are left out with a note. NCCL's release is that
+/// of the line "nccl-tests version" (nccl-library=22707), or of what NCCL_DEBUG=VERSION prints; the JSON form does not
+/// say it. Keeps at most a million samples. `name` is the file's, for notes and, where neither the test nor the command
+/// that starts it says it, for the collective. Throws ScenarioError when there is no row at all, and for the logs of
+/// rccl-tests.
 NcclTestsImport import_nccl_tests(std::string_view text, const std::string& name, const NcclTestsOptions& options);
 
 }  // namespace accosim

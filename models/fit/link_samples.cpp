@@ -1,5 +1,7 @@
 #include "models/fit/link_samples.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -46,6 +48,16 @@ class SeriesPrices {
 };
 
 }  // namespace
+
+std::string at_end(const char* key, const Parameter& allowed, double value) {
+  constexpr double kNear = 1.001;
+  const bool most = value * kNear >= allowed.most;
+  if (!most && value > allowed.least * kNear) return {};
+  return fmt::format(
+      "\"{}\" lies at the end of its range, the {} that it may be: what is still wrong with the "
+      "predictions it cannot mend",
+      key, most ? "most" : "least");
+}
 
 double LinkSample::log_ratio() const { return SeriesPrices(*this).log_ratio(*this); }
 

@@ -39,7 +39,12 @@ struct LinkFit {
   std::vector<std::pair<std::string, FitErrors>> out{};
   double least = 0, most = 0;  ///< smallest and largest sample, bytes
   std::set<std::string> sources;
+  std::vector<std::string> at_ends{};  ///< at_end() of its numbers
 };
+inline constexpr std::size_t kFewestOfABoard = 10;  ///< samples that fit_collectives() takes
+
+/// What to say of a number that lies at the end of what it may be; empty of another one.
+std::string at_end(const char* key, const Parameter& allowed, double value);
 inline constexpr int kCollectiveFolds = 2;  ///< every second sample; of a series, every second size
 
 struct LinkSample {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/published_file.hpp"
 #include "models/fit/published_tables.hpp"
@@ -48,17 +49,28 @@ double gpus_of(const Scenario& scenario) {
   return gpus;
 }
 
+/// "A100-SXM4-80GB"; of several kinds all: "RTX-3090 and Titan-RTX".
+std::string devices_of(const Cluster& cluster) {
+  const std::string& first = cluster.nodes.front().devices.front().name;
+  if (!mixes_gpus(cluster)) return first;
+  std::vector<std::string> names;
+  for (const NodeGroup& group : cluster.nodes)
+    for (const Device& device : group.devices)
+      if (std::find(names.begin(), names.end(), device.name) == names.end()) names.push_back(device.name);
+  return in_words(names);
+}
+
 std::string recomputation_of(const Training& training) {
   const std::string what = name_of(training.activation_recompute);
   const RecomputedBlocks& blocks = training.recomputed_blocks;
   if (blocks.every > 1) return fmt::format("{} (1 block of {})", what, blocks.every);
+  if (blocks.first > 0) return fmt::format("{} (the first {} of each chunk)", what, blocks.first);
   return blocks.fraction < 1 ? fmt::format("{} ({:.3g} of the blocks)", what, blocks.fraction) : what;
 }
 
 std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec) {
   const Training& training = scenario.training;
-  const std::string gpus =
-      fmt::format("{:.0f}x {}", gpus_of(scenario), scenario.cluster.nodes.front().devices.front().name);
+  const std::string gpus = fmt::format("{:.0f}x {}", gpus_of(scenario), devices_of(scenario.cluster));
   std::string text = fmt::format("{}, {}, {}, {} x {} tokens", scenario.model.name, gpus, spec.label,
                                  training.micro_batch_size, training.sequence_length);
   if (training.gradient_accumulation_steps > 1) text += fmt::format(" x {}", training.gradient_accumulation_steps);
@@ -76,7 +88,7 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
 void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader& measured) {
   const Scenario& scenario = *shared.scenario;
   const bool split = model_ranks_of(scenario.training.parallel) > 1;
-  const char* const times = split ? kSplitGroup : kTrainingGroup;
+  const char* const times = mixes_gpus(scenario.cluster) ? kMixedGroup : split ? kSplitGroup : kTrainingGroup;
   const char* const memories = split ? kSplitMemoryGroup : kMemoryGroup;
   bool any = false;
   const auto add = [&](const char* key, Asked asked, double value, const char* group) {
@@ -188,12 +200,13 @@ std::string read_simulated(ObjectReader& top) {
 
 void read_training_cases(ObjectReader& top, PublishedFile& file) {
   top.find("scenarios");
-  const bool in_fits = top.boolean("in_fits", true);
+  const bool in_fits = top.boolean("in_fits", true), in_spreads = top.boolean("in_spreads", in_fits);
   const std::vector<JsonValue*> list = list_of(top, "cases");
   for (std::size_t i = 0; i < list.size(); ++i) {
     ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
     PublishedCase one = read_case(reader, file, kTrainingGroup);
     one.in_fits = in_fits;
+    one.in_spreads = in_spreads;
     if (!one.not_expressible.empty()) {
       reader.finish();
       add_case(file, std::move(one), list[i]->origin, reader.pointer());
@@ -206,7 +219,7 @@ void read_training_cases(ObjectReader& top, PublishedFile& file) {
     if (one.scenario == nullptr || measured == nullptr) continue;
     one.schedule = schedule_of(reader, *one.scenario, nullptr);
     const ScheduleSpec& spec = one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
-    one.device = one.scenario->cluster.nodes.front().devices.front().name;
+    one.device = devices_of(one.scenario->cluster);
     one.configuration = configuration_of(*one.scenario, spec);
     reader.finish();
     ObjectReader values(*reader.find("measured"), reader.pointer("measured"), file.diagnostics);
@@ -304,10 +317,10 @@ std::map<std::string, std::string> publishers_of(const Published& published) {
 
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {
-      kTrainingGroup, kMemoryGroup,          kSplitGroup,           kSplitMemoryGroup,  kLargeGroup,
-      kSmallGroup,    kLargeBackToBackGroup, kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup,
-      kKernelGroup,   kApartGroup,           kLayerGroup,           kPaperGroup,        kSimulatorGroup,
-      kMeasuredGroup, kMeasuredMemoryGroup};
+      kTrainingGroup,     kMemoryGroup,   kSplitGroup,           kMixedGroup,           kSplitMemoryGroup,
+      kLargeGroup,        kSmallGroup,    kLargeBackToBackGroup, kSmallBackToBackGroup, kLargeBetweenGroup,
+      kSmallBetweenGroup, kKernelGroup,   kApartGroup,           kLayerGroup,           kPaperGroup,
+      kSimulatorGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 
@@ -317,6 +330,8 @@ Published load_published(const std::string& directory) {
   std::error_code error;
   for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
     if (entries->path().extension() == ".json") paths.push_back(entries->path());
+  if (error == std::errc::too_many_symbolic_link_levels || error == std::errc::permission_denied)
+    throw ScenarioError({printable(directory, 200) + ": " + system_words(error.value())});
   if (error || paths.empty())
     throw ScenarioError(
         {fmt::format("{}: no folder with files of published measurements (*.json)", printable(directory, 200))});

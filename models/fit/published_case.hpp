@@ -78,7 +78,8 @@ struct PublishedCase {
   /// Measured by accocal, with the device's constants fitted to the same document. So no fit to published data may use
   /// it, and it is not predicted again when something is left out of those fits.
   bool by_us = false;
-  bool in_fits = true;  ///< of a kernel or a training step: whether fits may use it
+  bool in_fits = true;     ///< whether fits may use it
+  bool in_spreads = true;  ///< of a training step: whether its errors say how far off others may be
   Asked asked = Asked::kNothing;
   double measured = 0;                       ///< in the unit of `asked`
   std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels
@@ -100,6 +101,8 @@ inline constexpr const char* kTrainingGroup = "training step";
 inline constexpr const char* kMemoryGroup = "memory";
 /// Of models that several GPUs share (training.parallel); no fit uses them.
 inline constexpr const char* kSplitGroup = "training step of a split model";
+/// Of GPUs of several kinds in one job, models split or whole; no fit of constants uses them.
+inline constexpr const char* kMixedGroup = "training step of mixed GPUs";
 inline constexpr const char* kSplitMemoryGroup = "memory of a split model";
 inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";

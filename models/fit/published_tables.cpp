@@ -144,6 +144,7 @@ CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file)
   common.source = file.source.key;
   common.url = file.source.url;
   common.asked = Asked::kCollectiveTime;
+  common.in_fits = reader.boolean("in_fits", true);
   common.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
   common.inferred = file.inferred;
   const std::vector<std::string> inferred = read_texts(reader, "inferred");

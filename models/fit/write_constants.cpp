@@ -18,10 +18,24 @@ JsonValue& board_in(JsonValue& boards, const std::string& kind) {
   return *boards.find(kind);
 }
 
+JsonValue steps_json(const std::vector<FittedSpread>& spreads) {
+  JsonValue steps = json_object({}), devices = json_object({});
+  for (const auto& [spread, source] : spreads) {
+    JsonValue own = json_object({});
+    own.set("spread", rounded(spread.spread, 2));
+    own.set("cases", json_number(spread.cases, {}));
+    own.set("source", json_text(source, {}));
+    (spread.name == kSplitSteps || spread.name == kMixedSteps ? steps : devices).set(spread.name, std::move(own));
+  }
+  if (!devices.members.empty()) steps.set("devices", std::move(devices));
+  return steps;
+}
+
 }  // namespace
 
 std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links,
-                                const FittedOverheads& overheads) {
+                                const FittedOverheads& overheads, const std::vector<FittedSpread>& spreads,
+                                const std::optional<FittedRatios>& ratios) {
   read_constants(document);  // which tells what is wrong with it
   JsonValue& root = document.root;
   bool any = false;
@@ -47,6 +61,8 @@ std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit
     own.set("source", json_text(overheads.source, {}));
     any = true;
   }
+  if (ratios) root.set("ratios", json_object({{"spread", rounded(ratios->spread)}, {"source", ratios->source}}));
+  if (!spreads.empty()) root.set("steps", steps_json(spreads));
   if (!any) throw ScenarioError({"nothing was fitted, so nothing is written: a kind of links needs 10 collectives"});
   std::string text = write_json(root) + "\n";
   read_constants(parse_json(text, "the fitted constants"));  // or every later run would fail

@@ -82,10 +82,10 @@ std::string citation_of(const LinkFit& fit, const std::string& sources) {
 }
 
 std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
-                               const std::string& sources, std::optional<NcclRelease> nccl) {
+                               const std::string& sources, std::optional<NcclRelease> nccl, const std::string& doubt) {
   for (const LinkFit& fit : fits)
     for (const FitErrors* errors : {&fit.large, &fit.small})
-      check_plausible(fit.between_nodes ? fit.nics.kind : fit.intra.kind, *errors);
+      if (doubt.empty()) check_plausible(fit.between_nodes ? fit.nics.kind : fit.intra.kind, *errors);
   JsonDocument document = parse_json(text, file);
   if (!document.errors.empty()) throw ScenarioError(document.errors);
   JsonValue& root = document.root;
@@ -95,6 +95,8 @@ std::string cluster_with_links(const std::string& text, const std::string& file,
   if (root.find("sources") == nullptr) root.set("sources", json_object({}));
   JsonValue cited = *root.find("sources");
   root.erase("sources");
+  root.erase("doubt");
+  if (!doubt.empty()) root.set("doubt", doubt);
   if (nccl && root.find("nccl") == nullptr) root.set("nccl", to_text(*nccl));
   for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
     JsonValue& group = nodes->elements[i];

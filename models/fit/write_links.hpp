@@ -16,10 +16,11 @@ void set_constants(JsonValue& links, const LinkFit& fit);
 std::string citation_of(const LinkFit& fit, const std::string& sources);
 
 /// The cluster (a JSON object in `text`) with the constants of each node group's links replaced where a fit is of their
-/// kind, with four digits and a citation, and with NCCL's release `nccl` where it has none; all other keys
-/// stay as they are. `file` is for errors. Throws ScenarioError
-/// when the text is no cluster with a list of nodes, and where a fit is not plausible.
+/// kind, with four digits and a citation, with NCCL's release `nccl` where it has none, and with the `doubt` that
+/// speaks against the samples in place of an older one; all other keys stay as they are. `file` is for errors. Throws
+/// ScenarioError when the text is no cluster with a list of nodes, and where a fit is not plausible.
 std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
-                               const std::string& sources, std::optional<NcclRelease> nccl = {});
+                               const std::string& sources, std::optional<NcclRelease> nccl = {},
+                               const std::string& doubt = {});
 
 }  // namespace accosim

@@ -5,15 +5,19 @@
 #include <cmath>
 #include <cstddef>
 
-#include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 
 namespace accosim {
 
 double Spread::total() const { return std::hypot(compute, communication); }
 
+double spread_apart(const Spread& a, const Spread& b) {
+  return std::hypot(a.compute - b.compute, a.communication - b.communication);
+}
+
 double ratio_spread(const Spread& a, const Spread& b) {
-  return std::hypot(a.compute - b.compute, a.communication - b.communication, kOperators);
+  return std::hypot(spread_apart(a, b), constants().ratio_spread);
 }
 
 Interval interval_80(double value, double spread) {

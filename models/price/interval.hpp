@@ -17,8 +17,11 @@ struct Spread {
   /// Root of the sum of squares.
   double total() const;
 };
-/// Spread of the ratio of two schedules' times: errors that both share cancel, but not what the list of operators
-/// misses of the code that each runs by itself (kOperators). Root of the sum of its square and the squared differences.
+/// What two predictions do not share of their spreads: root of the sum of the squared differences.
+double spread_apart(const Spread& a, const Spread& b);
+/// Spread of the ratio of two steps' times on the same GPUs: errors that both share cancel, but not what each way to
+/// run the step has by itself, which is Constants::ratio_spread. Root of the sum of the squares of that and
+/// spread_apart().
 double ratio_spread(const Spread& a, const Spread& b);
 
 /// Quantile of the normal distribution that leaves a tenth on either side.

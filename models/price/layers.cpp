@@ -222,9 +222,10 @@ Layer head_layer(const Model& model, const Sizes& z, bool tied) {
 
 }  // namespace
 
-bool is_recomputed(const RecomputedBlocks& blocks, int index) {
+bool is_recomputed(const RecomputedBlocks& blocks, int own, int in_chunk) {
+  if (blocks.first > 0) return in_chunk < blocks.first;
   const auto reached = [&](int i) { return std::floor(i * blocks.fraction + 0.5); };
-  return (index + 1) % blocks.every == 0 && reached(index + 1) > reached(index);
+  return (own + 1) % blocks.every == 0 && reached(own + 1) > reached(own);
 }
 
 namespace {
@@ -248,24 +249,27 @@ std::vector<Layer> layers_in(const std::vector<LayerRange>& ranges, const Model&
                           workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
   using Kind = std::pair<int, bool>;
   std::vector<std::pair<Kind, Layer>> built;  // by window and recomputation: equal blocks are built once
-  const auto block = [&](int i) -> const Layer& {
+  const auto block = [&](int i, bool recomputed) -> const Layer& {
     const auto index = static_cast<std::size_t>(i);
     const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
-    const Kind kind{window, is_recomputed(workload.recomputed_blocks, i)};
+    const Kind kind{window, recomputed};
     auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == kind; });
     if (same == built.end())
       same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, kind.second)});
     return same->second;
   };
   std::vector<Layer> layers;
-  for (const LayerRange& range : ranges)
+  int own = 0;
+  for (const LayerRange& range : ranges) {
+    int in_chunk = 0;
     for (int i = range.begin; i < range.end; ++i)
       if (i == 0)
         layers.push_back(embedding_layer(model, z));
       else if (i <= model.num_hidden_layers)
-        layers.push_back(block(i - 1));
+        layers.push_back(block(i - 1, is_recomputed(workload.recomputed_blocks, own++, in_chunk++)));
       else
         layers.push_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
+  }
   return layers;
 }
 
@@ -282,16 +286,18 @@ Bytes buffer_bytes(const Model& model, Implementation implementation) {
 }
 
 ModelShare share_of_stage(const Parallel& parallel, int stage) {
-  return {stage,           parallel.pipeline, parallel.chunks,  parallel.blocks,
-          parallel.tensor, parallel.sequence, parallel.schedule};
+  return {stage,           parallel.pipeline, parallel.chunks,   parallel.blocks,
+          parallel.tensor, parallel.sequence, parallel.schedule, parallel.group};
 }
+
+int group_of(const ModelShare& share) { return share.group > 0 ? share.group : share.stages; }
 
 int passes_in_flight(const ModelShare& share, int micro_batches) {
   const int passes = micro_batches * share.chunks;
   if (share.schedule == PipelineSchedule::kGpipe) return passes;
   const int behind = share.stages - share.stage - 1;
   if (share.chunks == 1) return std::min(passes, behind + 1);
-  return std::min(passes, 2 * behind + (share.chunks - 1) * share.stages + 1);
+  return std::min(passes, 2 * behind + (share.chunks - 1) * group_of(share) + 1);
 }
 
 Bytes boundary_bytes(const Model& model, const Workload& workload, const ModelShare& share) {

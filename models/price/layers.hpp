@@ -21,14 +21,17 @@ struct ModelShare {
   int tensor = 1;
   bool sequence = false;
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
+  int group = 0;  ///< micro-batches that interleaved chunks take at once; 0: as many as there are stages
 
   bool operator==(const ModelShare&) const = default;
 };
+int group_of(const ModelShare& share);
 ModelShare share_of_stage(const Parallel& parallel, int stage);
 
 /// Passes over a chunk that such a rank has done forward and not yet backward, at most, where a flight has so many
 /// micro-batches: all of them under GPipe; min(p - r, m) under 1F1B, PipeDream's (arXiv 2006.09503); with v chunks
-/// 2 (p - r - 1) + (v - 1) p + 1, Megatron-LM's warm-up and one (megatron/core/pipeline_parallel/schedules.py).
+/// 2 (p - r - 1) + (v - 1) g + 1, g micro-batches being a group, Megatron-LM's warm-up and one
+/// (megatron/core/pipeline_parallel/schedules.py).
 int passes_in_flight(const ModelShare& share, int micro_batches);
 
 /// A micro-batch's activations between two blocks, as a rank sends them to the next stage: its part of the tokens where
@@ -78,9 +81,10 @@ Bytes buffer_bytes(const Model& model, Implementation implementation);
 /// of split tensors an even part, without what a rank pads or copies.
 Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share = {});
 
-/// Whether the block numbered `index` from 0 is among them. Every k-th: k, 2 k... counted from 1, as torchtitan's
-/// selective_ac_option does. A fraction p: where i p + 1/2, i counted from 1, reaches another whole number, as
-/// fms-fsdp's selective_checkpointing does: of 1/3 the second of each three.
-bool is_recomputed(const RecomputedBlocks& blocks, int index);
+/// Whether a block is among them: the one numbered `own` from 0 of a rank's blocks, chunk after chunk, and `in_chunk`
+/// of its chunk. Every k-th: k, 2 k... counted from 1, as torchtitan's selective_ac_option does on each rank. A
+/// fraction p: where i p + 1/2, i counted from 1, reaches another whole number, as fms-fsdp's selective_checkpointing
+/// does: of 1/3 the second of each three. The first N of each chunk, as Megatron-LM's --recompute-method block does.
+bool is_recomputed(const RecomputedBlocks& blocks, int own, int in_chunk);
 
 }  // namespace accosim

@@ -49,7 +49,21 @@ LengthCost cost_at(const std::vector<LengthCost>& table, double tokens) {
 
 }  // namespace
 
+double length_of_passes(const MicroBatch& drawn) { return drawn.forward / 2 + drawn.backward; }
+
 MicroBatch micro_batch_of(const Pace& pace, int kind, int rank, std::int64_t index) {
+  if (is_slowest_of(rank)) {
+    MicroBatch slowest;
+    slowest.forward = slowest.backward = 0;
+    for (const int one : pace.slowest[static_cast<std::size_t>(rank - kSlowestOf)]) {
+      MicroBatch drawn = micro_batch_of(pace, kind, one, index);
+      const double gpu = gpu_factor(pace, one);
+      drawn.forward *= gpu;
+      drawn.backward *= gpu;
+      if (length_of_passes(drawn) > length_of_passes(slowest)) slowest = drawn;
+    }
+    return slowest;
+  }
   const auto k = static_cast<std::size_t>(kind);
   const Unsteady& unsteady = pace.unsteady;
   const int sequences = pace.micro_batch_size[k];

@@ -34,6 +34,7 @@ struct Pace {
   std::vector<int> micro_batch_size;  ///< by kind of rank
   std::vector<std::vector<LengthCost>> lengths;  ///< by kind of rank, ascending; empty: every micro-batch is full
   std::vector<PlacedPause> pauses;
+  std::vector<std::vector<int>> slowest;  ///< replica kSlowestOf + i is in each micro-batch the slowest of these
 
   bool drawn() const { return unsteady.drawn(); }
 };
@@ -46,10 +47,17 @@ struct MicroBatch {
   Flops model_flops, hardware_flops;
 };
 
+inline constexpr int kSlowestOf = 1 << 30;
+inline bool is_slowest_of(int replica) { return replica >= kSlowestOf; }
+
 /// Micro-batch `index` (from 0) of a rank. Its time: that of its padded length, between two lengths of the table linear
 /// in tokens, times the draw of compute_jitter.micro_batch. Its model FLOPs are those of the padded length times the
-/// share of real tokens. Without lengths the tokens and FLOPs are those of a full one.
+/// share of real tokens. Without lengths the tokens and FLOPs are those of a full one. Of the
+/// slowest of several (kSlowestOf) its own GPU's speed is in it, too.
 MicroBatch micro_batch_of(const Pace& pace, int kind, int rank, std::int64_t index);
+
+/// How long its passes take, in units of a priced backward pass: whoever is the slowest has the largest.
+double length_of_passes(const MicroBatch& drawn);
 
 /// compute_jitter.gpu: lognormal, drawn once for the rank.
 double gpu_factor(const Pace& pace, int rank);

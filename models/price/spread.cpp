@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {
@@ -73,6 +75,17 @@ double compute_spread(const RankKind& kind) {
   if (kind.device.steps == StepEvidence::kOtherGeneration) other_generation = 1;
   if (kind.device.steps == StepEvidence::kRelative) variance += squared(kInheritedSpread);
   return std::sqrt(variance + squared(kConstantSpread * constant) + squared(kGenerationSpread * other_generation));
+}
+
+double step_spread(const Cluster& cluster, const Parallel& parallel) {
+  const double split = model_ranks_of(parallel) > 1 ? constants().split.spread : 0;
+  if (!mixes_gpus(cluster)) return split;
+  double worst = 0;
+  for (const StepSpread& known : constants().devices)
+    for (const NodeGroup& group : cluster.nodes)
+      for (const Device& device : group.devices)
+        if (device.name == known.name) worst = std::max(worst, known.spread);
+  return std::hypot(split, constants().mixed.spread, worst);
 }
 
 double optimizer_spread(const Costs& costs) {

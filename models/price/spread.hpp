@@ -26,6 +26,11 @@ FitUse fit_use(const RankKind& kind);
 /// have kConstantSpread.
 double compute_spread(const RankKind& kind);
 
+/// What the time of a step adds, root of squares: where several GPUs share a model what published steps of such models
+/// were off by beyond their intervals; where GPUs of several kinds do one job what mixed steps were, and what steps on
+/// the worst known of its devices were. 0 where neither is so.
+double step_spread(const Cluster& cluster, const Parallel& parallel);
+
 /// The same for the optimizer on all parameters: the spread of its table for accocal's own, else kBandwidthSpread.
 double optimizer_spread(const Costs& costs);
 

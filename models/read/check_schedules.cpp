@@ -8,6 +8,7 @@
 
 #include "models/base/text.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -19,6 +20,8 @@ namespace {
 /// Every bucket or unit that is played is played by itself: more of them than this is a mistake, and would take
 /// minutes.
 constexpr double kMostBuckets = 100'000;
+/// Nor is a pass through a stage of a pipeline anything but played: so many take some minutes and gigabytes.
+constexpr double kMostPasses = 4e6;
 constexpr double kMostDrawn = 10'000;
 constexpr const char* kBetweenMeetings = "from one meeting of its replicas to the next";
 
@@ -103,6 +106,12 @@ double collectives_of(const ScheduleSpec& spec, double steps, const Model& model
 }
 
 namespace {
+
+/// Of all stages in an update, forward and backward; none where the model is not split into stages.
+double passes_played(const ScheduleSpec& spec, const std::optional<Cluster>& cluster, const Training& training) {
+  const Parallel parallel = parallel_of(training, spec);
+  return parallel.pipeline == 1 ? 0 : 2.0 * steps_of(cluster, training).second * parallel.pipeline * parallel.chunks;
+}
 
 /// From one meeting to the next, of the node group that makes most.
 int most_updates(const ScheduleSpec& spec, const std::optional<Cluster>& cluster) {
@@ -191,7 +200,9 @@ void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const s
 }
 
 bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Training& training, const Model& model) {
-  return !unequal_steps(spec, cluster, training) && collectives_played(spec, cluster, training, model) <= kMostBuckets;
+  return !unequal_steps(spec, cluster, training) &&
+         collectives_played(spec, cluster, training, model) <= kMostBuckets &&
+         passes_played(spec, cluster, training) <= kMostPasses;
 }
 
 void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
@@ -215,6 +226,13 @@ void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top) {
   for (const ScheduleSpec& spec : schedules) {
+    if (const double passes = passes_played(spec, cluster, training); passes > kMostPasses) {
+      top.fail("schedules",
+               fmt::format("{} would make {:.0f} passes through its stages in an update, and each is played; at most "
+                           "{:.0f}: lower gradient_accumulation_steps, with a larger micro_batch_size",
+                           in_quotes(spec.label), passes, kMostPasses));
+      continue;
+    }
     const double collectives = collectives_played(spec, cluster, training, model);
     if (collectives <= kMostBuckets) continue;
     const bool all = inner_schedule(spec) != nullptr && (meets_beside(spec) || plays_every_update(cluster, training));

@@ -28,8 +28,8 @@ bool can_be_played(const ScheduleSpec& spec, const Cluster& cluster, const Train
 /// ranks, in an update of one of them. Of a schedule that is not known, none.
 double collectives_of(const ScheduleSpec& spec, double steps, const Model& model);
 
-/// Reports schedules that make more collectives than can be played in an update or, where the updates between two
-/// meetings of replicas differ, in all of these.
+/// Reports schedules that make more collectives, or passes through the stages of a pipeline, than can be played in an
+/// update or, where the updates between two meetings of replicas differ, in all of these.
 void check_collectives(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                        const Training& training, const Model& model, ObjectReader& top);
 

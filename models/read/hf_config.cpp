@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "models/base/text.hpp"
+#include "models/read/config_keys.hpp"
 #include "models/read/other_words.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
@@ -181,6 +183,9 @@ struct Unmodelled {
 constexpr const char* kExperts = "mixture-of-experts models are";
 constexpr const char* kLatent = "multi-head latent attention is";
 constexpr const char* kParts = "models with an encoder of their own are";
+constexpr const char* kLora = "LoRA is";
+constexpr const char* kAdapters = "adapters are";
+constexpr const char* kQuantised = "quantised weights are";
 constexpr Unmodelled kUnmodelled[] = {
     {"num_local_experts", kExperts, 1},
     {"num_experts", kExperts, 1},
@@ -195,7 +200,22 @@ constexpr Unmodelled kUnmodelled[] = {
     {"qk_nope_head_dim", kLatent},
     {"v_head_dim", kLatent},
     {"num_nextn_predict_layers", "multi-token prediction is"},
-    {"quantization_config", "quantised weights are"},
+    {"lora_", kLora},
+    {"use_lora", kLora},
+    {"use_dora", kLora},
+    {"use_peft", kAdapters},
+    {"peft_", kAdapters},
+    {"adapter", kAdapters},
+    {"adapters", kAdapters},
+    {"adapter_", kAdapters},
+    {"quantization", kQuantised},
+    {"quantization_", kQuantised},
+    {"quant_method", kQuantised},
+    {"load_in_4bit", kQuantised},
+    {"load_in_8bit", kQuantised},
+    {"bnb_", kQuantised},
+    {"gptq_", kQuantised},
+    {"awq_", kQuantised},
     {"vision_config", kParts},
     {"audio_config", kParts},
     {"is_encoder_decoder", kParts},
@@ -239,6 +259,26 @@ void refuse_unmodelled(ObjectReader& config) {
   }
 }
 
+/// Whether --set or an axis has put it there, and not a config that lists for other programs what it will.
+bool is_set(const JsonMember& member, const JsonValue& config) {
+  const JsonOrigin& origin = member.value.origin;
+  return origin.line == 0 && origin.source && *origin.source != "default" && text_of(origin) != text_of(config.origin);
+}
+
+/// A key that is set by hand and read by nobody is a mistake; of a config's own those are kept that may matter.
+void finish_config(ObjectReader& config, const ModelFamily& family, Model& model) {
+  const std::map<std::string, std::string> words = config_words(family);
+  config.finish(words, [&](const JsonMember& member) {
+    if (is_without_effect(member.key)) return true;
+    if (is_set(member, config.value())) return false;
+    if (switched_on(member.value, 0).empty()) return true;
+    const auto word = words.find(member.key);
+    model.unread.emplace(member.key, word == words.end() ? "" : word->second);
+    return true;
+  });
+  config.drop_unknown();
+}
+
 }  // namespace
 
 std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
@@ -259,7 +299,7 @@ std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Di
     read_measured(config, model);
   else
     read_transformer(config, family, model);
-  config.drop_unknown();
+  if (!family.measured) finish_config(config, family, model);
   if (!config.good()) return std::nullopt;
   return model;
 }

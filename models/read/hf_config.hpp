@@ -1,5 +1,6 @@
 // Reads a model as Hugging Face's transformers describes it: the config.json of a family of model_families.hpp. Keys
-// that would change the price and are not supported are refused by name; all others are dropped.
+// that would change the price and are not supported are refused by name, and so is what --set writes and nobody reads;
+// others are dropped, and those that may matter are named (Model::unread).
 #pragma once
 
 #include <optional>

@@ -4,10 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
@@ -105,8 +109,108 @@ std::string file_of(FileKind kind, const std::string& name_or_path) {
 
 namespace {
 
+std::string text_at(const JsonValue& value, const char* key) {
+  const JsonValue* const found = value.find(key);
+  return found != nullptr && found->kind == JsonKind::kText ? found->text : "";
+}
+
+std::string label_of(const JsonValue& entry) {
+  const std::string label = text_at(entry, "label");
+  return label.empty() ? text_at(entry, "name") : label;
+}
+
+bool is_one_of(const std::vector<std::string>& only, const JsonValue& entry) {
+  const auto has = [&](const std::string& word) { return std::find(only.begin(), only.end(), word) != only.end(); };
+  return has(label_of(entry)) || has(text_at(entry, "name"));
+}
+
+/// Takes entries out of the list of schedules, with what else names them; `list` is no more to be used then.
+void take_out(JsonValue& tree, JsonValue& list, const std::function<bool(const JsonValue&)>& is_out) {
+  std::vector<std::string> labels;
+  for (const JsonValue& entry : list.elements)
+    if (is_out(entry)) labels.push_back(label_of(entry));
+  std::erase_if(list.elements, is_out);
+  for (const std::string& label : labels) {  // which moves what stands behind it in the tree
+    JsonValue* const published = tree.find("published");
+    if (published != nullptr && published->kind == JsonKind::kObject) published->erase(label);
+    if (label == text_at(tree, "baseline")) tree.erase("baseline");
+  }
+}
+
+/// Leaves those that are asked for, and what they are compared with.
+void keep_only(JsonValue& tree, const std::vector<std::string>& only) {
+  JsonValue* const list = tree.find("schedules");
+  if (only.empty() || list == nullptr || list->kind != JsonKind::kArray || list->elements.empty()) return;
+  const std::string written = text_at(tree, "baseline"),
+                    baseline = written.empty() ? label_of(list->elements.front()) : written;
+  const auto asked = [&](const JsonValue& entry) { return is_one_of(only, entry); };
+  if (std::none_of(list->elements.begin(), list->elements.end(), asked)) return;  // which is told when they are chosen
+  take_out(tree, *list, [&](const JsonValue& entry) { return !asked(entry) && label_of(entry) != baseline; });
+}
+
+/// Entries of "schedules" that are wrong, by their pointers, and why; empty where something else is wrong too.
+using WrongEntries = std::vector<std::pair<std::string, std::string>>;
+WrongEntries cannot_be_had(const Diagnostics& diagnostics) {
+  return diagnostics.errors.size() == diagnostics.not_here.size() ? diagnostics.not_here : WrongEntries();
+}
+/// With whatever is wrong in them but a key that nobody knows, which is wrong everywhere.
+WrongEntries wrong_inside(const Diagnostics& diagnostics) {
+  WrongEntries entries;
+  if (diagnostics.errors.size() != diagnostics.places.size()) return entries;
+  constexpr std::string_view kList = "/schedules/";
+  for (const auto& [pointer, what] : diagnostics.places) {
+    if (pointer.rfind(kList, 0) != 0 || what.rfind("unknown key", 0) == 0) return {};
+    const std::size_t end = std::min(pointer.find('/', kList.size()), pointer.size());
+    const std::string key = end == pointer.size() ? "" : pointer.substr(end + 1) + " ";
+    entries.emplace_back(pointer.substr(0, end), key == "name " ? what : key + what);
+  }
+  return entries;
+}
+
+/// Takes out what cannot be had, where that is all that is wrong, and others are left; whether there was any.
+bool leave_out(JsonValue& tree, const std::vector<std::string>& only, const WrongEntries& wrong,
+               std::vector<LeftOutSchedule>& left_out) {
+  JsonValue* const list = tree.find("schedules");
+  if (list == nullptr || wrong.empty()) return false;
+  std::vector<std::string> labels;
+  for (const auto& [pointer, why] : wrong)
+    for (std::size_t i = 0; i < list->elements.size(); ++i)
+      if (const JsonValue& entry = list->elements[i]; pointer == "/schedules" + pointer_part(i)) {
+        if (is_one_of(only, entry)) return false;
+        if (std::find(labels.begin(), labels.end(), label_of(entry)) != labels.end()) continue;
+        labels.push_back(label_of(entry));
+        left_out.push_back({labels.back(), why, text_at(entry, "name")});
+      }
+  if (labels.size() == list->elements.size()) return false;
+  take_out(tree, *list, [&](const JsonValue& entry) {
+    return std::find(labels.begin(), labels.end(), label_of(entry)) != labels.end();
+  });
+  return true;
+}
+
+/// Short names of degrees, as people type them, become ours.
+void spell_out(JsonValue& tree, Diagnostics& diagnostics) {
+  JsonValue* const training = tree.find("training");
+  JsonValue* const parallel = training == nullptr ? nullptr : training->find("parallel");
+  if (parallel == nullptr || parallel->kind != JsonKind::kObject) return;
+  constexpr std::pair<const char*, const char*> kShort[] = {
+      {"tp", "tensor_parallel_size"}, {"pp", "pipeline_parallel_size"}, {"vpp", "virtual_pipeline_stages"}};
+  for (const auto& [shorter, ours] : kShort) {
+    const JsonValue* const found = parallel->find(shorter);
+    if (found == nullptr) continue;
+    JsonValue moved = *found;
+    if (parallel->find(ours) != nullptr)
+      diagnostics.add(moved.origin, "/training/parallel" + pointer_part(shorter),
+                      fmt::format("says the same as {}; write one of them", ours));
+    else
+      parallel->set(ours, moved);
+    parallel->erase(shorter);
+  }
+}
+
 /// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
-LoadedScenario load(const std::string& name_or_path,
+LoadedScenario load(const std::string& name_or_path, const std::vector<std::string>& only,
+                    WrongEntries (*wrong_entries)(const Diagnostics&),
                     const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
   Diagnostics diagnostics;
   References references(diagnostics);
@@ -118,12 +222,19 @@ LoadedScenario load(const std::string& name_or_path,
   Origins earlier = take_origins(tree, diagnostics);
   references.expand_scenario(tree);
   apply(tree, references, diagnostics);
-  const auto kept = std::make_shared<const ScenarioTree>(
+  spell_out(tree, diagnostics);
+  keep_only(tree, only);
+  const auto written = std::make_shared<ScenarioTree>(
       ScenarioTree{std::move(tree), piped ? kStandardInputName : path, main_file, std::move(earlier)});
   LoadedScenario loaded;
   JsonValue whole;
-  loaded.scenario = read_tree(*kept, whole, diagnostics);
+  loaded.scenario = read_tree(*written, whole, diagnostics);
+  if (leave_out(written->root, only, wrong_entries(diagnostics), loaded.left_out)) {
+    diagnostics = {};
+    loaded.scenario = read_tree(*written, whole, diagnostics);
+  }
   throw_if_wrong(diagnostics);
+  const std::shared_ptr<const ScenarioTree> kept = written;
   loaded.resolved = [kept] {
     Diagnostics none;
     JsonValue origins = json_object(default_origin()), filled;
@@ -140,14 +251,22 @@ LoadedScenario load(const std::string& name_or_path,
 
 }  // namespace
 
-LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets) {
-  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets,
+                             const std::vector<std::string>& only) {
+  return load(name_or_path, only, cannot_be_had,
+              [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+                apply_sets(tree, sets, references, diagnostics);
+              });
+}
+
+LoadedScenario load_varied(const std::string& name_or_path, const std::vector<std::string>& sets) {
+  return load(name_or_path, {}, wrong_inside, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
     apply_sets(tree, sets, references, diagnostics);
   });
 }
 
 LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings) {
-  return load(name_or_path, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
+  return load(name_or_path, {}, cannot_be_had, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
     for (const Setting& set : settings) {
       set_at(tree, set.pointer, set.value, set.value.origin, diagnostics);
       references.expand_scenario(tree);

@@ -17,6 +17,13 @@ namespace accosim {
 
 struct ScenarioTree;
 
+/// An entry of "schedules" that cannot be had with the rest of the scenario.
+struct LeftOutSchedule {
+  std::string label;
+  std::string why;
+  std::string name{};  ///< of the schedule
+};
+
 struct LoadedScenario {
   Scenario scenario;
   /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
@@ -25,12 +32,19 @@ struct LoadedScenario {
   std::vector<std::string> files;  ///< all that it was read from
   /// What it was read from, for the same with more settings.
   std::shared_ptr<const ScenarioTree> tree;
+  std::vector<LeftOutSchedule> left_out{};  ///< the others being enough
 };
 
 /// "-" as the name is standard input, from which files are named as from the current directory. `sets` are
 /// "/json/pointer=value", applied in order to the scenario with its files filled in; the value is JSON when
-/// it parses as JSON, else text; a file that it names is looked for from the current directory. Throws ScenarioError.
-LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets);
+/// it parses as JSON, else text; a file that it names is looked for from the current directory. Schedules that cannot
+/// be had there are left out where others can; with `only`, labels or names, none that is one of them, and all others
+/// but the baseline before they are looked at. Throws ScenarioError.
+LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets,
+                             const std::vector<std::string>& only = {});
+/// The same of a scenario that is known to be well written before the last of `sets`: any schedule with something wrong
+/// in its entry is then one that cannot be had there.
+LoadedScenario load_varied(const std::string& name_or_path, const std::vector<std::string>& sets);
 /// The same as load_scenario() with values that are trees, not text of the user's, so that nothing in them is parsed.
 LoadedScenario load_scenario_with(const std::string& name_or_path, const std::vector<Setting>& settings);
 

@@ -103,15 +103,19 @@ const std::map<std::string, std::string>& training_words() {
       std::vector<std::string> keys = split.words;
       keys.emplace_back(split.ours);
       std::erase(keys, "schedule");  // which is no word of pipelines alone
-      add(words, keys, fmt::format("here it is \"parallel\": {{\"{}\": {}}}", split.ours, split.value));
+      add(words, keys,
+          fmt::format("here it is \"parallel\": {{\"{0}\": {1}}}, as a setting /training/parallel/{0}={1}", split.ours,
+                      split.value));
     }
     add(words, {"parallelism", "model_parallel"}, is_here("parallel"));
     add_unmodelled(words);
     add(words, {"train_batch_size", "total_batch_size", "samples_per_update"}, is_here("global_batch_size"));
     add(words,
-        {"batch_size", "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch", "mbs",
-         "local_batch_size", "device_batch_size"},
+        {"per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch", "mbs", "local_batch_size",
+         "device_batch_size"},
         is_here("micro_batch_size"));
+    add(words, {"batch_size"},
+        "write \"micro_batch_size\", of a GPU at a time, or \"global_batch_size\", of all GPUs in a step");
     add(words,
         {"activation_checkpointing", "gradient_checkpointing", "recompute", "recompute_granularity",
          "activation_checkpoint", "checkpointing"},
@@ -128,6 +132,11 @@ const std::map<std::string, std::string>& training_words() {
     add(words, {"compile", "torch_compile"}, "here it is \"implementation\": \"compiled\"");
     add(words, {"fused_adamw", "fused", "fused_optimizer"}, "here it is \"optimizer_implementation\": \"fused\"");
     add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");
+    add(words,
+        {"lora", "qlora", "lora_r", "lora_rank", "lora_alpha", "lora_dropout", "lora_target_modules", "use_lora",
+         "peft", "peft_config", "adapter", "adapters", "load_in_4bit", "load_in_8bit", "quantization",
+         "quantization_config"},
+        "LoRA, other adapters and quantised weights are not modelled yet: all parameters are trained; leave it out");
     return words;
   }();
   return kAll;
@@ -252,8 +261,14 @@ ObjectReader::Advice link_advice(std::vector<std::string> kinds) {
 
 std::string lacking_family(const std::string& model_type) {
   const std::pair<const char*, const char*> known[] = {
-      {"qwen2", "its products of queries, keys and values have biases, and later ones a sliding window"},
-      {"qwen3", "it normalises queries and keys by head"},
+      {"qwen2",
+       "its products of queries, keys and values have biases, and later ones may have a sliding window; the nearest "
+       "is model_type llama with \"attention_bias\": true, which has num_hidden_layers x hidden_size parameters more, "
+       "biases of the output projection"},
+      {"qwen3",
+       "it normalises queries and keys by head; the nearest is model_type llama, which lacks the 2 x head_dim "
+       "parameters "
+       "a layer of these norms"},
       {"gemma", "its feed-forward layers are gated by GELU, and its embeddings are scaled"},
       {"gemma2", "it caps logits and attention scores softly, and normalises before and after each layer"},
       {"gemma3", "it mixes local and global layers, and normalises queries and keys"},
@@ -278,6 +293,41 @@ std::string lacking_family(const std::string& model_type) {
   return "";
 }
 
+namespace {
+
+/// Whose accelerators have names that begin so, in small letters and digits alone; "#": a digit follows, ".": nothing.
+struct Maker {
+  const char* what;
+  std::vector<std::string_view> names;
+};
+const std::vector<Maker>& other_makers() {
+  static const std::vector<Maker> kAll = {
+      {"AMD's GPUs", {"amd", "mi#", "instinct", "radeon", "rx#", "gfx9", "firepro"}},
+      {"Google's TPUs", {"tpu", "google", "v4.", "v5e", "v5p", "v5lite", "v6e", "trillium", "ironwood"}},
+      {"Intel's accelerators", {"gaudi", "hpu", "habana", "intel", "pontevecchio", "pvc", "max1", "arca#", "arcb#"}},
+      {"AWS's accelerators", {"trn#", "trainium", "inf1.", "inf2.", "inferentia"}},
+      {"Huawei's accelerators", {"ascend", "huawei", "910"}},
+      {"Apple's GPUs", {"apple", "m1.", "m2.", "m3.", "m4.", "mps."}},
+      {"CPUs", {"cpu", "xeon", "epyc"}}};
+  return kAll;
+}
+
+std::string other_maker(const std::string& device) {
+  const std::string word = bare(device);
+  const auto begins = [&](std::string_view with) {
+    const bool digit = with.back() == '#', whole = with.back() == '.';
+    if (digit || whole) with.remove_suffix(1);
+    if (word.compare(0, with.size(), with) != 0) return false;
+    const char next = word.c_str()[with.size()];
+    return digit ? next >= '0' && next <= '9' : !whole || next == '\0';
+  };
+  for (const Maker& maker : other_makers())
+    if (std::any_of(maker.names.begin(), maker.names.end(), begins)) return maker.what;
+  return {};
+}
+
+}  // namespace
+
 std::string device_advice(const std::string& written, const std::vector<std::string>& known) {
   const std::string chip = chip_of(written);
   std::vector<std::string> same;
@@ -287,6 +337,11 @@ std::string device_advice(const std::string& written, const std::vector<std::str
   const std::string near = nearest(written, same);
   if (!near.empty() && edit_distance(written, near) <= kSlip) return " did you mean " + in_quotes(near) + "?";
   if (!same.empty()) return fmt::format(" of that chip there are \"{}\";", fmt::join(same, "\", \""));
+  if (const std::string maker = other_maker(written); !maker.empty())
+    return fmt::format(
+        " {} are not modelled: only NVIDIA's GPUs are, such as \"A100-SXM4-80GB\", \"H100-SXM\" and "
+        "\"B200\";",
+        maker);
   return R"( describe one by the nearest that is there, such as {"inherits": "A100-PCIE-80GB", "name": "A40", "peak": )"
          R"({"bf16": "149.7 TFLOP/s"}, "sm_count": 84, "power": "300 W", "memory": "48 GB", "memory_bandwidth": "696 GB/s"} )"
          "(scenarios/how-to/your-gpu.md);";

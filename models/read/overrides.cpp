@@ -9,6 +9,7 @@
 
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
+#include "models/read/other_words.hpp"
 
 namespace accosim {
 
@@ -42,6 +43,26 @@ void drop_citations_of(JsonValue& tree, const std::vector<std::string>& keys) {
     std::string rest;
     for (std::size_t j = i; j < keys.size(); ++j) rest += pointer_part(keys[j]);
     drop_citations(*at, rest);
+    at = const_cast<JsonValue*>(child_of(*at, keys[i]));
+  }
+}
+
+/// Those behind an element that is taken out of a list move up, and so does what is cited for them.
+void move_citations_behind(JsonValue& tree, const std::vector<std::string>& keys) {
+  const auto removed = static_cast<std::size_t>(std::stoul(keys.back()));
+  JsonValue* at = &tree;
+  for (std::size_t i = 0; i + 1 < keys.size() && at != nullptr && keys[i] != "sources"; ++i) {
+    std::string list;
+    for (std::size_t j = i; j + 1 < keys.size(); ++j) list += pointer_part(keys[j]);
+    if (auto* const sources = const_cast<JsonValue*>(at->find("sources")))
+      for (JsonMember& member : sources->members) {
+        if (member.key.rfind(list + "/", 0) != 0) continue;
+        const std::size_t begin = list.size() + 1, end = std::min(member.key.find('/', begin), member.key.size());
+        const std::string index = member.key.substr(begin, end - begin);
+        if (index.empty() || index.size() > 9 || index.find_first_not_of("0123456789") != std::string::npos) continue;
+        if (const std::size_t place = std::stoul(index); place > removed)
+          member.key.replace(begin, end - begin, std::to_string(place - 1));
+      }
     at = const_cast<JsonValue*>(child_of(*at, keys[i]));
   }
 }
@@ -95,7 +116,9 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
   const std::string pointer = set.substr(0, equals);
   const std::optional<std::vector<std::string>> keys = pointer_keys(pointer);
   if (equals == std::string::npos || !keys || keys->empty()) {
-    diagnostics.add(origin, "", in_quotes(set) + " is no setting; " + form);
+    const auto known = training_words().find(pointer.substr(pointer.rfind('/') + 1));
+    diagnostics.add(origin, "",
+                    in_quotes(set) + " is no setting; " + (known == training_words().end() ? form : known->second));
     return;
   }
   std::optional<JsonValue> value = value_of(set.substr(equals + 1), diagnostics);
@@ -106,6 +129,8 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
     const auto lacks = [&](const std::string& each) { return at_pointer(tree, each) == nullptr; };
     if (!std::all_of(places.begin(), places.end(), lacks)) std::erase_if(places, lacks);
   }
+  // From the last on, as what is taken out of a list moves those behind it.
+  if (value->kind == JsonKind::kNull) std::reverse(places.begin(), places.end());
   for (const std::string& each : places) set_at(tree, each, *value, origin, diagnostics);
 }
 
@@ -136,6 +161,11 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
       drop_citations_of(tree, *keys);
       at->erase(key);
       return;
+    } else if (child != nullptr && value.kind == JsonKind::kNull && at->kind == JsonKind::kArray) {
+      drop_citations_of(tree, *keys);
+      at->elements.erase(at->elements.begin() + (child - at->elements.data()));
+      move_citations_behind(tree, *keys);
+      return;
     } else if (child != nullptr) {
       *child = std::move(value);
       drop_citations_of(tree, *keys);
@@ -148,10 +178,9 @@ void set_at(JsonValue& tree, const std::string& pointer, JsonValue value, const 
       return;
     } else if (at->kind != JsonKind::kObject) {
       const bool failed_file = at->kind == JsonKind::kText && !diagnostics.errors.empty();  // which has been said
-      if (!failed_file) {
+      if (!failed_file)
         diagnostics.add(origin, walked,
                         fmt::format("what is before it is {} and has no keys; check the pointer", noun_of(at->kind)));
-      }
       return;
     } else if (last && value.kind == JsonKind::kNull) {
       diagnostics.add(origin, walked, "is not there, so that null has nothing to take away" + hint(key, keys_of(*at)));

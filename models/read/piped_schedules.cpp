@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "models/base/text.hpp"
+#include "models/read/other_words.hpp"
 #include "models/read/read_parallel.hpp"
+#include "models/spec/frameworks.hpp"
 
 namespace accosim {
 namespace {
@@ -96,8 +98,8 @@ std::string wrong_poll_every(Of of) {
   const int apart = micro_batches_apart(of.training.parallel), every = of.spec.poll_every;
   if (every % apart == 0) return "";
   return fmt::format(
-      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write a "
-      "multiple of that, such as {}",
+      "is {}, and interleaved chunks take micro-batches in groups of {}; write a multiple of "
+      "that, such as {}",
       every, apart, std::max(1, every / apart) * apart);
 }
 
@@ -105,8 +107,8 @@ std::string wrong_round(Of of) {
   const int apart = micro_batches_apart(of.training.parallel), round = of.spec.micro_batches_per_round;
   if (round % apart == 0) return "";
   return fmt::format(
-      "is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}, "
-      "or gradient_accumulation_steps that are a multiple of {}",
+      "is {}, and interleaved chunks take micro-batches in groups of {}; write {}, or "
+      "gradient_accumulation_steps that are a multiple of {}",
       round, apart, (round / apart + 1) * apart, of.traits.rounds * apart);
 }
 
@@ -169,6 +171,17 @@ void check_own_steps_of_rounds(const ScheduleReading& of) {
                                          apart == 2 ? "an even number" : fmt::format("a multiple of {}", apart)));
       return;
     }
+}
+
+void read_alignment(const ScheduleReading& of, const char* key) {
+  const std::string source = aligned_gathers(of.training.framework, of.training.parallel);
+  const bool written = of.reader.has(key), usual = of.spec.overlap_param_gather && !source.empty();
+  of.spec.align_param_gather = of.reader.boolean(key, usual);
+  if (!written && usual) of.reader.find(key)->origin = origin_named(source);
+}
+
+void read_poll_every(const ScheduleReading& of, const char* key) {
+  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, micro_batches_apart(of.training.parallel));
 }
 
 std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key) {

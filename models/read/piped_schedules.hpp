@@ -28,6 +28,9 @@ struct ScheduleReading {
 bool is_closed_flight(const ScheduleReading& of);
 /// Reports node groups whose own micro-batches are no whole rounds: a round does half of them.
 void check_own_steps_of_rounds(const ScheduleReading& of);
+/// Read align_param_gather and poll_every, whose defaults go by the stages' chunks.
+void read_alignment(const ScheduleReading& of, const char* key);
+void read_poll_every(const ScheduleReading& of, const char* key);
 /// What is wrong with a key that has been read, and what to write instead; empty: nothing, or there is no pipeline.
 std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key);
 

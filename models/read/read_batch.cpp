@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "models/spec/frameworks.hpp"
 #include "models/spec/parallel.hpp"
 
 namespace accosim {
@@ -47,6 +48,7 @@ void share_global_batch(Training& training, const Cluster& cluster, ObjectReader
   JsonValue* const value = top.find("training");
   const JsonValue* const batch = value == nullptr ? nullptr : value->find(kBatch);
   if (batch == nullptr || batch->kind != JsonKind::kNumber) return;
+  if (!(batch->number >= 1 && batch->number <= kMaxInteger)) return;  // which has been said
   ObjectReader reader(*value, "/training", top.diagnostics());
   if (std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
                   [](const NodeGroup& group) { return !group.accumulation_steps.empty(); }))
@@ -56,7 +58,12 @@ void share_global_batch(Training& training, const Cluster& cluster, ObjectReader
   const long long at_once = samples_at_once(training, cluster), apart = micro_batches_apart(training.parallel);
   const auto asked = static_cast<long long>(batch->number);
   if (at_once < 1) return;  // which has been said
-  if (asked % (at_once * apart) == 0) {
+  const auto grouped = [&](long long steps) {
+    return apart == 1 || steps % apart == 0 ||
+           (training.parallel.overlap_messages &&
+            micro_batch_group(training.framework, training.parallel.pipeline, static_cast<int>(steps)) > 0);
+  };
+  if (asked % at_once == 0 && grouped(asked / at_once)) {
     training.gradient_accumulation_steps = static_cast<int>(asked / at_once);
     return;
   }

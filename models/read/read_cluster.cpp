@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "models/base/text.hpp"
 #include "models/read/balanced_groups.hpp"
@@ -32,6 +33,30 @@ constexpr Range kFactor{0, 10};
 constexpr Range kCrowding{0, 4};
 constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
 
+/// Whether links join all GPUs in a ring.
+bool has_ring(const std::vector<std::vector<int>>& links) {
+  std::vector<std::size_t> order(links.size());
+  std::iota(order.begin(), order.end(), 0);
+  do {
+    bool ring = true;
+    for (std::size_t i = 0; ring && i < order.size(); ++i) ring = links[order[i]][order[(i + 1) % order.size()]] > 0;
+    if (ring) return true;
+  } while (std::next_permutation(order.begin() + 1, order.end()));
+  return false;
+}
+
+/// Bridges that join boards in pairs carry every second step of a ring, so that half of the boards' steps share PCIe:
+/// (2 / n)^c' with c' for the n that there are is (4 / n)^c.
+std::string with_bridges(const std::vector<std::vector<int>>& links) {
+  const auto in_pair = [](const std::vector<int>& of_one) {
+    return std::count_if(of_one.begin(), of_one.end(), [](int each) { return each > 0; }) == 1;
+  };
+  if (!std::all_of(links.begin(), links.end(), in_pair)) return "";
+  const double n = static_cast<double>(links.size()), part = std::log(n / 4) / std::log(n / 2);
+  return fmt::format(R"(; half of a ring's steps go over the bridges then, so write "crowding": {})",
+                     part == 0 ? std::string("0") : fmt::format("{:.2f} times the kind's", part));
+}
+
 /// NVLinks between each two of the node's GPUs: a square, symmetric list of lists.
 std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader, int gpus) {
   const std::string form = fmt::format(
@@ -52,6 +77,10 @@ std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader,
   }
   for (std::size_t i = 0; good && i < links.size(); ++i)
     for (std::size_t j = 0; j < links.size(); ++j) good = good && links[i][j] == links[j][i] && links[i][i] == 0;
+  if (good && !has_ring(links))
+    reader.fail("links", fmt::format("join no ring of the {} GPUs, so that NCCL goes over PCIe; write \"kind\": "
+                                     "\"pcie\" with its bandwidth, and no \"links\"{}",
+                                     gpus, with_bridges(links)));
   if (good) return links;
   reader.fail("links", "is no table of links; " + form);
   return {};
@@ -408,6 +437,7 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   reader.schema("accosim.cluster/1");
   cluster.name = reader.text("name", "cluster");
   if (reader.has("description")) reader.text("description", {}, 4000);
+  if (reader.has("doubt")) cluster.doubt = reader.text("doubt", {}, 4000);
   cluster.nodes = read_nodes(reader, training);
   if (JsonValue* fabric = reader.find("fabric")) {
     cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), cluster.nodes.size(), diagnostics);

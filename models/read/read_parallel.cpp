@@ -182,24 +182,30 @@ void read_slices(const Reading& of) {
     of.reader.fail(key, lacking);
 }
 
-/// Blocks of every chunk where nobody lists them: equal, or the first ones have a block more where that may be.
-void share_blocks(const Reading& of) {
+/// Blocks of every chunk where nobody lists them, as the framework shares them; whose way that is, where not all are
+/// equal.
+std::string share_blocks(const Reading& of) {
   const int blocks = of.model->num_hidden_layers, stages = of.parallel.pipeline, chunks = of.parallel.chunks;
-  const auto goes = [&](int runs) { return can_split_blocks(blocks, of.read.framework, runs, 1); };
+  const auto goes = [&](long long runs) { return can_split_blocks(blocks, of.read.framework, runs); };
   const char* const list = "list \"stage_layers\"";
-  if (!goes(stages))
-    return of.reader.fail(
-        kPipeline, fmt::format("is {}, and the model has {} blocks, which {} so many stages; write {}, or {}", stages,
+  if (!goes(stages)) {
+    of.reader.fail(kPipeline,
+                   fmt::format("is {}, and the model has {} blocks, which {} so many stages; write {}, or {}", stages,
                                blocks, stages > blocks ? "are too few for" : "are not divided by",
                                nearest_to(stages, blocks, goes), list));
-  // Both are at most the number of blocks.
-  if (chunks > blocks || !goes(stages * chunks))
-    return of.reader.fail(
+    return "";
+  }
+  if (!goes(1LL * stages * chunks)) {
+    of.reader.fail(
         kChunks,
         fmt::format("is {}, and {} stages share {} blocks, which {} so many chunks on each; write {}, or {}", chunks,
                     stages, blocks, chunks > blocks / stages ? "are too few for" : "are not divided by",
-                    nearest_to(chunks, blocks / stages, [&](int each) { return goes(stages * each); }), list));
-  of.parallel.blocks = equal_blocks(blocks, stages * chunks);
+                    nearest_to(chunks, blocks / stages, [&](int each) { return goes(1LL * stages * each); }), list));
+    return "";
+  }
+  UsualBlocks usual = usual_blocks(of.read.framework, blocks, stages * chunks);
+  of.parallel.blocks = std::move(usual.blocks);
+  return usual.source;
 }
 
 /// Equal until devices are priced.
@@ -259,11 +265,10 @@ void read_blocks(const Reading& of) {
     return;
   }
   if (of.model == nullptr) return;
-  share_blocks(of);
+  const std::string source = share_blocks(of);
   if (of.parallel.blocks.empty()) return;
-  const bool equal = of.parallel.blocks.front() == of.parallel.blocks.back();
   give_origin(of.reader.value().set(key, JsonValue(of.parallel.blocks)),
-              equal ? default_origin() : origin_named("default: the first ones have a block more"));
+              source.empty() ? default_origin() : origin_named(source));
 }
 
 /// As an order has it.
@@ -307,9 +312,8 @@ void refuse_parts(const Reading& of) {
 
 }  // namespace
 
-bool can_split_blocks(int blocks, Framework framework, int stages, int chunks) {
-  const long long runs = 1LL * stages * chunks;
-  return runs <= blocks && (blocks % runs == 0 || !wants_equal_stages(framework));
+bool can_split_blocks(int blocks, Framework framework, long long runs) {
+  return runs <= blocks + 2 && !usual_blocks(framework, blocks, runs).blocks.empty();
 }
 
 Parallel read_parallel(ObjectReader& training, const Training& read, const std::optional<Model>& model) {
@@ -404,23 +408,23 @@ std::string wrong_pipeline(const Parallel& parallel, const Cluster& cluster) {
                      nearest_to(parallel.pipeline, left, [&](int each) { return left % each == 0; }));
 }
 
-/// Interleaved chunks take micro-batches in groups of as many as there are stages.
-std::string wrong_steps(int steps, int stages) {
-  if (steps % stages == 0) return "";
-  const int below = steps - steps % stages, above = below + stages;
-  return fmt::format("is {}, and interleaved chunks take micro-batches in groups of {}, one for each stage; write {}",
-                     steps, stages, below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above));
+/// Interleaved chunks take micro-batches in whole groups.
+std::string wrong_steps(int steps, const Parallel& parallel) {
+  const int group = parallel.group > 0 ? parallel.group : parallel.pipeline;
+  if (steps % group == 0) return "";
+  const int below = steps - steps % group, above = below + group;
+  return fmt::format("is {}, and interleaved chunks take micro-batches in groups of {}; write {}", steps, group,
+                     below > 0 ? fmt::format("{} or {}", below, above) : fmt::format("{}", above));
 }
 
 void check_steps(const Training& training, const Cluster& cluster, ObjectReader& top) {
-  const int stages = training.parallel.pipeline;
   ObjectReader reader(*top.find("training"), top.pointer("training"), top.diagnostics());
-  const std::string wrong = wrong_steps(training.gradient_accumulation_steps, stages);
+  const std::string wrong = wrong_steps(training.gradient_accumulation_steps, training.parallel);
   if (!wrong.empty() && !all_have_own_steps(cluster)) reader.fail(kSteps, wrong);
   JsonValue* const nodes = top.find("cluster")->find("nodes");
   for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
     for (const int steps : cluster.nodes[g].accumulation_steps) {
-      const std::string own = wrong_steps(steps, stages);
+      const std::string own = wrong_steps(steps, training.parallel);
       if (own.empty()) continue;
       const auto listed = static_cast<std::size_t>(listed_index(cluster, static_cast<int>(g)));
       ObjectReader(nodes->elements[listed], "/cluster/nodes" + pointer_part(listed), top.diagnostics())
@@ -466,32 +470,35 @@ int read_own_chunks(ObjectReader& schedule, const Training& training, const std:
   if (const std::string lacking = chunks > 1 ? lacking_chunks(training.framework) : ""; !lacking.empty())
     return fail(lacking);
   const int blocks = std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0);
-  if (parallel.blocks != equal_blocks(blocks, stages * parallel.chunks))
+  if (parallel.blocks != usual_blocks(training.framework, blocks, stages * parallel.chunks).blocks)
     return fail(fmt::format(
         "is {}, and stage_layers in \"training\" lists the blocks where there are {} on each stage; write {}, "
         "or leave stage_layers out",
         chunks, parallel.chunks, parallel.chunks));
   const auto goes = [&](int each) {
     return parallel.blocks_by_speed ? stages * each <= blocks
-                                    : can_split_blocks(blocks, training.framework, stages, each);
+                                    : can_split_blocks(blocks, training.framework, 1LL * stages * each);
   };
   if (!goes(chunks))
     return fail(fmt::format("is {}, and {} stages share {} blocks, which {} so many chunks on each; write {}", chunks,
                             stages, blocks, chunks > blocks / stages ? "are too few for" : "are not divided by",
                             nearest_to(chunks, blocks / stages, goes)));
   if (chunks == 1) return chunks;
-  std::string wrong = wrong_steps(training.gradient_accumulation_steps, stages);
+  std::string wrong = wrong_steps(training.gradient_accumulation_steps, parallel);
   if (cluster && all_have_own_steps(*cluster)) wrong.clear();
   if (cluster)
     for (const NodeGroup& group : cluster->nodes)
       for (const int steps : group.accumulation_steps)
-        if (wrong.empty()) wrong = wrong_steps(steps, stages);
+        if (wrong.empty()) wrong = wrong_steps(steps, parallel);
   return wrong.empty() ? chunks : fail(fmt::format("is {}, and gradient_accumulation_steps {}", chunks, wrong));
 }
 
-bool check_pipeline_steps(const Training& training, const Cluster& cluster, ObjectReader& top) {
+bool check_pipeline_steps(Training& training, const Cluster& cluster, ObjectReader& top) {
   const std::size_t before = top.diagnostics().errors.size();
   const Parallel& parallel = training.parallel;
+  const bool own_steps = std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
+                                     [](const NodeGroup& group) { return !group.accumulation_steps.empty(); });
+  if (!own_steps) group_micro_batches(training);
   const bool groups = parallel.pipeline > 1 && parallel.schedule == PipelineSchedule::kInterleaved;
   if (groups && training.gradient_accumulation_steps > 0) check_steps(training, cluster, top);
   return top.diagnostics().errors.size() == before;
@@ -555,6 +562,22 @@ void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& 
                              ? ", or an \"order\" of \"parallel\" that keeps a pipeline in one node group, such as "
                                "\"tp-cp-ep-pp-dp\""
                              : ""));
+  }
+}
+
+void check_division(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
+                    ObjectReader& top) {
+  if (model_ranks_of(training.parallel) == 1 || identical_ranks(cluster)) return;
+  for (const ScheduleSpec& spec : schedules) {
+    if (spec.balance == Balance::kNone || find_schedule(spec.name) == nullptr) continue;
+    const Island island = island_of(spec);
+    if (!holds_replicas(cluster, island, training.parallel)) continue;  // which has been said
+    if (can_be_divided(cluster, training, island)) continue;
+    top.fail("schedules",
+             fmt::format("the balance of {} divides work among model replicas, and here unlike GPUs are stages of one "
+                         "pipeline; write \"balance\": \"none\", and \"stage_layers\": \"speed\" in \"parallel\" or an "
+                         "\"order\" there that keeps a pipeline in one node group, such as \"tp-cp-ep-pp-dp\"",
+                         in_quotes(spec.label)));
   }
 }
 

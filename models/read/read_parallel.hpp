@@ -24,13 +24,14 @@ bool check_parallel(const Training& training, const std::optional<Model>& model,
 /// been read, and `cluster` where it is valid.
 int read_own_chunks(ObjectReader& schedule, const Training& training, const std::optional<Cluster>& cluster);
 
-/// Reports numbers of micro-batches that the pipeline does not take; whether there was nothing of it.
-bool check_pipeline_steps(const Training& training, const Cluster& cluster, ObjectReader& top);
+/// Groups the micro-batches as the framework does and reports numbers of them that the pipeline does not take; whether
+/// there was nothing of it.
+bool check_pipeline_steps(Training& training, const Cluster& cluster, ObjectReader& top);
 
-/// Whether so many ranks share a model's tensors evenly, and are neighbours in every node; and whether so many stages
-/// of so many chunks share so many blocks where nobody lists them.
+/// Whether so many ranks share a model's tensors evenly, and are neighbours in every node; and whether so many runs,
+/// the chunks of all stages, share so many blocks where nobody lists them.
 bool can_split_tensors(const Model& model, const Cluster& cluster, int ranks);
-bool can_split_blocks(int blocks, Framework framework, int stages, int chunks);
+bool can_split_blocks(int blocks, Framework framework, long long runs);
 
 /// Whether every island holds whole model replicas, where the cluster does.
 bool holds_replicas(const Cluster& cluster, Island island, const Parallel& parallel);
@@ -38,6 +39,11 @@ bool holds_replicas(const Cluster& cluster, Island island, const Parallel& paral
 /// Reports schedules under which ranks of one model replica would work on different samples. Precondition:
 /// check_parallel() has found nothing.
 void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
+                    ObjectReader& top);
+
+/// Reports a schedule whose work shall be divided among model replicas that cannot differ, as every one has GPUs of all
+/// kinds. Precondition: as of check_replicas().
+void check_division(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
                     ObjectReader& top);
 
 }  // namespace accosim

@@ -132,7 +132,9 @@ void check_on(const Ground& ground, const std::vector<ScheduleSpec>& schedules, 
   check_own_inner_updates(schedules, ground.cluster, ground.model, top);
   if (ground.model) check_collectives(schedules, ground.cluster, ground.training, *ground.model, top);
   check_drawn(schedules, ground.cluster, ground.training, top);
-  if (ground.cluster) check_replicas(schedules, ground.training, *ground.cluster, top);
+  if (!ground.cluster) return;
+  check_replicas(schedules, ground.training, *ground.cluster, top);
+  check_division(schedules, ground.training, *ground.cluster, top);
 }
 
 void check_unsteady_on(const Ground& ground, ObjectReader& top) {

@@ -321,9 +321,12 @@ void read_micro_batches_per_round(Of of, const char* key) {
     return;
   }
   if (steps % rounds != 0 && !written) {
-    of.reader.fail(key, fmt::format("missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": "
-                                    "{}, or make the steps even",
-                                    steps, key, steps / rounds + 1));
+    const std::string why = fmt::format(
+        "missing: it is half of gradient_accumulation_steps, and {} is odd; write \"{}\": "
+        "{}, or make the steps even",
+        steps, key, steps / rounds + 1);
+    of.reader.fail(key, why);
+    of.reader.diagnostics().not_here.emplace_back(of.reader.pointer(), fmt::format("{} is {}", key, why));
     return;
   }
   of.spec.micro_batches_per_round =
@@ -362,10 +365,6 @@ void read_late_communication(Of of, const char* key) {
   of.spec.late_communication =
       of.reader.choice(key, known || closed ? LateCommunication::kWait : LateCommunication::kAccumulate);
   if (!written && !known && closed) of.reader.find(key)->origin = origin_named("default of such a pipeline");
-}
-
-void read_poll_every(Of of, const char* key) {
-  of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, micro_batches_apart(of.training.parallel));
 }
 
 /// What is wrong where something holds.
@@ -454,7 +453,7 @@ constexpr Key kKeys[] = {
                 "gathers the buckets in which gradients are reduced beside the backward pass, and they are reduced "
                 "after it; write \"overlap\": \"backward\" too, or leave it out"}}},
     {.name = "align_param_gather",
-     .read = into<&Spec::align_param_gather>,
+     .read = read_alignment,
      .meaningless = {{[](Of of) { return !of.spec.overlap_param_gather; },
                       "is about gathers beside the forward pass; write \"overlap_param_gather\": true too, or leave it "
                       "out"}}},
@@ -667,8 +666,6 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   spec.optimizer_dtype = reader.choice("optimizer_dtype", stored_dtypes(), Dtype::kFp32);
   // Where it is absent the training's holds, also where that is set anew later.
   spec.balance = reader.has("balance") ? reader.choice("balance", training.balance) : training.balance;
-  if (reader.has("balance") && spec.balance != Balance::kNone && model_ranks_of(training.parallel) > 1)
-    reader.fail("balance", kNoBalance);
   Training own = training;
   spec.micro_batch_size = read_own_micro_batch(reader, training, cluster, spec.balance);
   if (spec.micro_batch_size > 0) own = with_micro_batch(own, spec.micro_batch_size);
@@ -678,15 +675,18 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   spec.reshard_after_forward = traits->usual_reshard;
   if (!traits->takes("overlap")) spec.overlap = traits->usual_overlap;
   if (!traits->takes("late_communication")) spec.late_communication = LateCommunication::kWait;
-  own.parallel = parallel_of(training, spec);
+  own.parallel = parallel_of(own, spec);
   const Reading of{reader, spec, *traits, own, cluster};
   if (!own_gradients && gradients != spec.parameter_dtype)
     reader.find("gradient_dtype")->origin =
         origin_named(communication_defaults(training.framework, *traits, {}, bytes_of(spec.gradient_dtype)).source);
-  if (const std::string missing = lacking(training.framework, of.traits); !missing.empty())
-    reader.fail("name", missing);
-  if (training.parallel.pipeline > 1 && *of.traits.not_in_pipelines != '\0')
-    reader.fail("name", fmt::format("{} {}", spec.name, of.traits.not_in_pipelines));
+  const bool piped = training.parallel.pipeline > 1 && *of.traits.not_in_pipelines != '\0';
+  for (const std::string& why : {lacking(training.framework, of.traits),
+                                 piped ? fmt::format("{} {}", spec.name, of.traits.not_in_pipelines) : ""}) {
+    if (why.empty()) continue;
+    reader.fail("name", why);
+    diagnostics.not_here.emplace_back(pointer, why);
+  }
   for (const Key& key : kKeys)
     if (of.traits.takes(key.name)) read_key(key, of);
   const ScheduleTraits* const inner = inner_schedule(spec);

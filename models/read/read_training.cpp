@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "models/read/other_words.hpp"
 #include "models/read/read_batch.hpp"
 #include "models/read/read_nccl.hpp"
@@ -10,24 +13,48 @@
 #include "models/spec/accocal_step.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/frameworks.hpp"
+#include "models/spec/model_families.hpp"
 
 namespace accosim {
 namespace {
 
-/// Which blocks "full" and "full_early_stop" are of.
-RecomputedBlocks read_recomputed_blocks(ObjectReader& reader, Recompute recompute, const std::optional<Model>& model) {
-  const bool every = reader.has("recompute_every"), fraction = reader.has("recompute_fraction");
+/// Of the rank that has the most.
+int most_own_blocks(const Model& model, const Parallel& parallel) {
+  if (parallel.blocks.empty()) return model.num_hidden_layers;
+  std::vector<int> own(static_cast<std::size_t>(parallel.pipeline), 0);
+  for (std::size_t run = 0; run < parallel.blocks.size(); ++run) own[run % own.size()] += parallel.blocks[run];
+  return *std::max_element(own.begin(), own.end());
+}
+
+/// Which blocks "full" and "full_early_stop" are of. Precondition: training.parallel has been read.
+RecomputedBlocks read_recomputed_blocks(ObjectReader& reader, const Training& training,
+                                        const std::optional<Model>& model) {
+  constexpr const char *kEvery = "recompute_every", *kFraction = "recompute_fraction", *kFirst = "recompute_layers";
+  const bool whole =
+      training.activation_recompute == Recompute::kFull || training.activation_recompute == Recompute::kFullEarlyStop;
   RecomputedBlocks blocks;
-  if (every) blocks.every = reader.integer("recompute_every", 1, kMaxInteger);
-  if (fraction) blocks.fraction = reader.number("recompute_fraction", Range{0, 1, true});
-  const char* const key = every ? "recompute_every" : "recompute_fraction";
-  const bool whole = recompute == Recompute::kFull || recompute == Recompute::kFullEarlyStop;
-  if ((every || fraction) && !whole && reader.good("activation_recompute"))
-    reader.fail(key, "is of whole blocks; write activation_recompute full or full_early_stop, or leave it out");
-  if (every && fraction) reader.fail("recompute_fraction", "says the same as recompute_every; write one of them");
-  if (every && model && reader.good("recompute_every") && blocks.every > model->num_hidden_layers)
-    reader.fail("recompute_every", fmt::format("is {}, and the model has {} blocks; write at most that", blocks.every,
-                                               model->num_hidden_layers));
+  if (reader.has(kEvery)) blocks.every = reader.integer(kEvery, 1, kMaxInteger);
+  if (reader.has(kFraction)) blocks.fraction = reader.number(kFraction, Range{0, 1, true});
+  if (reader.has(kFirst)) blocks.first = reader.integer(kFirst, 1, kMaxInteger);
+  const char* before = nullptr;
+  for (const char* const key : {kEvery, kFraction, kFirst}) {
+    if (!reader.has(key)) continue;
+    if (before != nullptr)
+      reader.fail(key, fmt::format("says the same as {}; write one of them", before));
+    else if (!whole && reader.good("activation_recompute"))
+      reader.fail(key, "is of whole blocks; write activation_recompute full or full_early_stop, or leave it out");
+    before = key;
+  }
+  if (!model) return blocks;
+  const auto hold = [&](const char* key, int asked, int most, const char* what) {
+    if (reader.has(key) && reader.good(key) && asked > most)
+      reader.fail(key, fmt::format("is {}, and {} has {} blocks; write at most that", asked, what, most));
+  };
+  const std::vector<int>& chunks = training.parallel.blocks;
+  const bool split = !chunks.empty();
+  hold(kEvery, blocks.every, most_own_blocks(*model, training.parallel), split ? "the largest stage" : "the model");
+  hold(kFirst, blocks.first, split ? *std::max_element(chunks.begin(), chunks.end()) : model->num_hidden_layers,
+       split ? "the largest chunk" : "the model");
   return blocks;
 }
 
@@ -94,7 +121,6 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   const bool own_step = implementation != nullptr && implementation->text == name_of(Implementation::kAccocal);
   training.attention = reader.choice("attention", own_step ? Attention::kNaive : Attention::kFlash);
   training.activation_recompute = reader.choice("activation_recompute", Recompute::kNone);
-  training.recomputed_blocks = read_recomputed_blocks(reader, training.activation_recompute, model);
   training.implementation = reader.choice("implementation", Implementation::kEager);
   training.framework = reader.choice("framework", Framework::kPytorch);
   training.pytorch = read_pytorch(reader);
@@ -105,15 +131,14 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.interference = reader.boolean("interference", true);
   training.unsteady = read_unsteady(reader, training.sequence_length);
   training.parallel = read_parallel(reader, training, model);
-  if (training.balance != Balance::kNone && model_ranks_of(training.parallel) > 1) reader.fail("balance", kNoBalance);
+  training.recomputed_blocks = read_recomputed_blocks(reader, training, model);
   if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;
-  const bool too_long = model && model->learned_positions && reader.good("sequence_length") &&
-                        training.sequence_length > model->max_position_embeddings;
-  if (too_long) {
+  const int positions = model && model->learned_positions ? positions_of(*model) : kMaxInteger;
+  if (reader.good("sequence_length") && training.sequence_length > positions) {
     reader.fail("sequence_length", fmt::format("is {}, and the model has learned {} positions; write at most that",
-                                               training.sequence_length, model->max_position_embeddings));
+                                               training.sequence_length, positions));
   }
   reader.finish(training_words());
   return training;

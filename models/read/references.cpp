@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "models/base/input_file.hpp"
 #include "models/base/nearest.hpp"
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
@@ -29,15 +30,24 @@ bool ends_with_json(const std::string& path) {
   return path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
 }
 
-/// Names of the JSON files beside a missing one, for the nearest.
-std::vector<std::string> files_in(const fs::path& directory, bool with_extension) {
+/// Whether a file says near its beginning that it is of the kind.
+bool looks_like(const std::string& path, FileKind kind) {
+  constexpr std::size_t kNear = 4096;
+  const std::string begin = beginning_of(path, kNear);
+  return begin.find(kind == FileKind::kModel ? "\"model_type\"" : fmt::format("\"accosim.{}/", name_of(kind))) !=
+         std::string::npos;
+}
+
+/// Names of the JSON files of the kind beside a missing one, for the nearest.
+std::vector<std::string> files_in(const fs::path& directory, FileKind kind, bool with_extension) {
   std::vector<std::string> names;
   std::error_code error;
   fs::directory_iterator entries(directory.empty() ? fs::path(".") : directory, error);
   const fs::directory_iterator end;
   for (int i = 0; !error && entries != end && i < 2000; entries.increment(error), ++i) {
     const fs::path& file = entries->path();
-    if (file.extension() == ".json") names.push_back(with_extension ? file.filename().string() : file.stem().string());
+    if (file.extension() == ".json" && looks_like(file.string(), kind))
+      names.push_back(with_extension ? file.filename().string() : file.stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -45,12 +55,7 @@ std::vector<std::string> files_in(const fs::path& directory, bool with_extension
 
 /// Whether a file begins with the heading of a sweep's rows.
 bool holds_rows(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;  // of a pipe there is nothing to read again
-  std::ifstream file(path);
-  std::string begin(100, '\0');
-  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return begin.find("accosim.sweep_rows/") != std::string::npos;
+  return beginning_of(path, 100).find("accosim.sweep_rows/") != std::string::npos;
 }
 
 std::string identity_of(const std::string& path) {
@@ -93,7 +98,7 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
                                                     const std::string& base, std::string& wrong) const {
   const auto exists = [](const std::string& path) {
     std::error_code error;
-    return fs::exists(path, error);
+    return fs::exists(fs::symlink_status(path, error));  // a link that leads nowhere is told when it is opened
   };
   const auto place_of = [&](const std::string& path) {
     return Place{(fs::path(from.path) / path).string(), (fs::path(from.shown) / path).lexically_normal().string()};
@@ -112,7 +117,7 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
   if (exists(path.path) && !folder) return path;
   const fs::path file(path.path);
   if (ends_with_json(text)) {
-    const std::string near = nearest(file.filename().string(), files_in(file.parent_path(), true));
+    const std::string near = nearest(file.filename().string(), files_in(file.parent_path(), kind, true));
     wrong = fmt::format("no file {}; ", in_quotes(path.shown, 200)) +
             (near.empty() ? fmt::format("write a path relative to {}, or a name that accosim list {}s shows", base,
                                         name_of(kind))
@@ -131,15 +136,18 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
     return std::nullopt;
   }
   if (folder) return path;
-  std::vector<std::string> names = files_in(file.parent_path(), false);
+  std::vector<std::string> names = files_in(file.parent_path(), kind, false);
   for (const ShippedFile& one : shipped_files(kind)) names.push_back(one.name);
+  std::erase(names, text);  // which means another file, or one that is open
   const std::string near = nearest(fs::path(text).filename().string(), names);
   // What is one letter away from a GPU is another one.
   const std::string advice = kind == FileKind::kDevice ? device_advice(text, names)
                              : near.empty()            ? ""
                                                        : " did you mean " + in_quotes(near) + "?";
-  wrong = fmt::format("no {} is named {};{} accosim list {}s shows all", name_of(kind), in_quotes(text), advice,
-                      name_of(kind));
+  const char* const instead =
+      kind == FileKind::kModel ? ", or write the path of its config.json from Hugging Face" : "";
+  wrong = fmt::format("no {} is named {};{} accosim list {}s shows all{}", name_of(kind), in_quotes(text), advice,
+                      name_of(kind), instead);
   if (shipped_files(kind).empty()) wrong += fmt::format(", and there is none in {}", printable(data_dir(), 200));
   return std::nullopt;
 }
@@ -175,6 +183,8 @@ bool References::is_kind(const JsonValue& root, FileKind kind, const Place& plac
   const std::string found = schema != nullptr && schema->kind == JsonKind::kText ? schema->text : "";
   if (kind == FileKind::kModel) {
     if (root.find("model_type") != nullptr) return true;
+    if (root.find("peft_type") != nullptr)
+      return fail(" is an adapter's config, and LoRA is not modelled yet; name the config.json of its base model");
     return fail(found.empty() ? " has no \"model_type\"; name a Hugging Face config.json"
                               : fmt::format(" is of schema {}; name a Hugging Face config.json", in_quotes(found)));
   }

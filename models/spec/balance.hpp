@@ -13,8 +13,4 @@ enum class Balance : std::uint8_t { kNone, kSpeed, kCounts };
 template <>
 inline constexpr const char* kNames<Balance>[] = {"none", "speed", "counts"};
 
-/// Why no work is divided where a model replica is several ranks, and what to write.
-inline constexpr const char* kNoBalance =
-    "divides the work between GPUs that have the whole model each, and here several share one; write \"none\"";
-
 }  // namespace accosim

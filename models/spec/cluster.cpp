@@ -82,6 +82,20 @@ bool identical_ranks(const Cluster& cluster) {
   });
 }
 
+bool mixes_gpus(const Cluster& cluster) {
+  const Device& first = cluster.nodes.front().devices.front();
+  const auto other = [&](const Device& device) {
+    if (device == first) return false;
+    Device alike = device;
+    alike.name = first.name;
+    alike.slowdown = first.slowdown;
+    return !(alike == first);
+  };
+  return std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return std::any_of(group.devices.begin(), group.devices.end(), other);
+  });
+}
+
 std::string unequal_in_words(const std::vector<NodeGroup>& groups, bool whole_groups) {
   const NodeGroup& first = groups.front();
   for (const NodeGroup& group : groups) {

@@ -173,7 +173,8 @@ struct Cluster {
   ForcedWay forced{};    ///< with Tuner::kForced
   bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
   std::optional<NcclGraphs>
-      graphs{};  ///< as NCCL printed them between nodes; absent: found (collectives/nccl_search.hpp)
+      graphs{};         ///< as NCCL printed them between nodes; absent: found (collectives/nccl_search.hpp)
+  std::string doubt{};  ///< what spoke against the measurements that its links were fitted to; empty: nothing
 
   bool operator==(const Cluster&) const = default;
 };
@@ -198,6 +199,8 @@ std::optional<double> price_per_hour(const Cluster& cluster);
 bool all_have_own_steps(const Cluster& cluster);
 /// Whether all GPUs are one device that does the same work, so that all ranks take the same time.
 bool identical_ranks(const Cluster& cluster);
+/// Whether GPUs are of several kinds, not slowed ones of one kind.
+bool mixes_gpus(const Cluster& cluster);
 /// What makes two node groups unequal: the GPUs of a node or, where groups stand against each other, also the nodes:
 /// "as many GPUs in every node, and "a" has 8 where "b" has 4"; empty where they are equal.
 std::string unequal_in_words(const std::vector<NodeGroup>& groups, bool whole_groups);

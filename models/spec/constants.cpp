@@ -97,6 +97,34 @@ void read_each(ObjectReader& top, const char* key,
   }
 }
 
+StepSpread read_step_spread(ObjectReader& reader, const std::string& name) {
+  StepSpread spread{name, reader.number("spread", kSpread), reader.integer("cases", 0, kMaxInteger)};
+  return spread;
+}
+
+/// "steps": the spread of steps of split models, of mixed ones, and by device that of those with too narrow an
+/// interval.
+void read_step_spreads(ObjectReader& top, Constants& constants) {
+  JsonValue* const steps = top.find("steps");
+  if (steps == nullptr) return;
+  ObjectReader reader(*steps, top.pointer("steps"), top.diagnostics());
+  if (!reader.good()) return;
+  for (const auto& [name, spread] :
+       {std::pair(kSplitSteps, &constants.split), std::pair(kMixedSteps, &constants.mixed)}) {
+    JsonValue* const written = reader.find(name);
+    if (written == nullptr) continue;
+    ObjectReader own(*written, reader.pointer(name), top.diagnostics());
+    *spread = read_step_spread(own, name);
+    own.text("source", {}, 2000);
+    own.finish();
+  }
+  if (reader.has("devices"))
+    read_each(reader, "devices", [&](ObjectReader& own, const std::string& name) {
+      constants.devices.push_back(read_step_spread(own, name));
+    });
+  reader.finish();
+}
+
 /// Kinds of links inside nodes, each with its generations of GPUs.
 void read_boards(ObjectReader& top, std::vector<IntraLink>& boards) {
   JsonValue* const all = top.find("intra");
@@ -143,6 +171,15 @@ Constants read_constants(JsonDocument document) {
         "overheads",
         "missing; write an object with \"pytorch\", \"fused\", \"flash_1\", \"product_slope\" and their \"source\"");
   }
+  if (JsonValue* const ratios = top.find("ratios")) {
+    ObjectReader reader(*ratios, top.pointer("ratios"), diagnostics);
+    constants.ratio_spread = reader.number("spread", kSpread);
+    reader.text("source", {}, 2000);
+    reader.finish();
+  } else {
+    top.fail("ratios", "missing; write an object with \"spread\" and its \"source\"");
+  }
+  read_step_spreads(top, constants);
   top.finish();
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   return constants;

@@ -1,6 +1,7 @@
 // Read in PyTorch 2.5, and in the masters of DeepSpeed and Megatron-LM of August 2026.
 #include "models/spec/frameworks.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "models/spec/device.hpp"
@@ -90,14 +91,78 @@ SplitDefaults split_defaults(Framework framework, const Parallel& parallel) {
   return usual;
 }
 
+UsualBlocks usual_blocks(Framework framework, int blocks, long long runs) {
+  const auto counting = [&](int embedding, int head) {
+    std::vector<int> shares = equal_blocks(blocks + embedding + head, static_cast<int>(runs));
+    shares.front() -= embedding;
+    shares.back() -= head;
+    return shares;
+  };
+  if (blocks % runs == 0) return {counting(0, 0), ""};
+  switch (framework) {
+    case Framework::kPytorch:
+      if (runs > blocks + 2) return {};
+      return {counting(1, 1), "default of torchtitan: embedding and head count as a block each"};
+    case Framework::kDeepspeed:
+      if (runs > blocks) return {};
+      return {counting(0, 0), "default: the first ones have a block more"};
+    case Framework::kMegatron: break;
+  }
+  if ((blocks + 1) % runs == 0) return {counting(0, 1), "as Megatron-LM's account_for_loss_in_pipeline_split has it"};
+  if ((blocks + 2) % runs == 0)
+    return {counting(1, 1),
+            "as Megatron-LM's account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split have it"};
+  return {};
+}
+
+bool are_even_runs(Framework framework, int blocks, long long runs) {
+  const bool even = blocks % runs == 0 || (blocks + 1) % runs == 0 || (blocks + 2) % runs == 0;
+  return even && !usual_blocks(framework, blocks, runs).blocks.empty();
+}
+
+int micro_batch_group(Framework framework, int stages, int micro_batches) {
+  const int groups = std::max(1, micro_batches / stages);
+  if (framework == Framework::kPytorch) return micro_batches % groups == 0 ? micro_batches / groups : 0;
+  return micro_batches % stages == 0 ? stages : 0;
+}
+
+Training with_micro_batch(Training training, int samples) {
+  const std::int64_t all = std::int64_t{training.micro_batch_size} * training.gradient_accumulation_steps;
+  training.micro_batch_size = samples;
+  training.gradient_accumulation_steps = static_cast<int>(all / samples);
+  group_micro_batches(training);
+  return training;
+}
+
+void group_micro_batches(Training& training) {
+  Parallel& parallel = training.parallel;
+  // Where a pair of passes exchanges its messages at once, other groups would wait for each other for ever.
+  const int group = parallel.overlap_messages
+                        ? micro_batch_group(training.framework, parallel.pipeline, training.gradient_accumulation_steps)
+                        : 0;
+  parallel.group = group == parallel.pipeline ? 0 : group;
+}
+
+Recompute whole_blocks(Framework framework) {
+  return framework == Framework::kPytorch ? Recompute::kFullEarlyStop : Recompute::kFull;
+}
+
+RecomputedBlocks some_blocks(const Training& training, int blocks, int part) {
+  if (training.framework != Framework::kMegatron) return {part, 1};
+  const std::vector<int>& shares = training.parallel.blocks;
+  const int most = shares.empty() ? blocks : *std::max_element(shares.begin(), shares.end());
+  const int first = (most + part - 1) / part;
+  return first < most ? RecomputedBlocks{1, 1, first} : RecomputedBlocks{};
+}
+
 Parallel with_chunks(const Parallel& parallel, Framework framework, int chunks) {
   if (parallel.pipeline == 1 || chunks == parallel.chunks) return parallel;
   Parallel changed = parallel;
   changed.chunks = chunks;
   changed.schedule = chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::kOneForwardOneBackward;
   changed.overlap_messages = split_defaults(framework, changed).overlap_messages;
-  changed.blocks =
-      equal_blocks(std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0), parallel.pipeline * chunks);
+  const int blocks = std::accumulate(parallel.blocks.begin(), parallel.blocks.end(), 0);
+  changed.blocks = usual_blocks(framework, blocks, parallel.pipeline * chunks).blocks;
   return changed;
 }
 
@@ -147,8 +212,6 @@ std::string lacking_slices(Framework framework, const Parallel& parallel) {
   return framework == Framework::kPytorch ? "is true, and PyTorch's stages send whole tensors; write false" : "";
 }
 
-bool wants_equal_stages(Framework framework) { return framework == Framework::kMegatron; }
-
 double launch_slowdown(Framework framework, Implementation implementation) {
   return implementation == Implementation::kFused && framework != Framework::kPytorch ? kMegatronLaunch : 1;
 }
@@ -164,6 +227,11 @@ const char* title_of(Framework framework) {
 
 std::string lacking_param_gather(Framework framework) {
   return framework == Framework::kDeepspeed ? kNoParamGather : "";
+}
+
+std::string aligned_gathers(Framework framework, const Parallel& parallel) {
+  const bool aligned = framework == Framework::kMegatron && parallel.schedule == PipelineSchedule::kInterleaved;
+  return aligned ? "default of Megatron-LM (megatron/training/arguments.py)" : "";
 }
 
 std::string lacking(Framework framework, const ScheduleTraits& schedule) {

@@ -65,7 +65,32 @@ struct SplitDefaults {
 /// (megatron/training/arguments.py).
 SplitDefaults split_defaults(Framework framework, const Parallel& parallel);
 
-/// The same degrees with so many chunks on each stage: interleaved, or with one chunk 1F1B, the blocks in equal shares,
+/// Blocks of each of so many runs, which are the chunks of all stages, where nobody lists them; none where the
+/// framework refuses that. Equal where they divide, and else as `source` has it. Megatron-LM: the head counts as a
+/// block, or the embedding too (account_for_loss_in_pipeline_split, account_for_embedding_in_pipeline_split;
+/// megatron/core/transformer/transformer_config.py). PyTorch: as torchtitan, where both count and the first runs have
+/// one more (torchtitan/distributed/pipeline_parallel.py). DeepSpeed: the first runs have one more.
+struct UsualBlocks {
+  std::vector<int> blocks;
+  std::string source;  ///< whose way that is; empty: they divide
+};
+UsualBlocks usual_blocks(Framework framework, int blocks, long long runs);
+/// Whether no run then has more than the others, embedding and head counted as blocks or not.
+bool are_even_runs(Framework framework, int blocks, long long runs);
+
+/// How many micro-batches interleaved chunks take at once where an update has so many; 0: so many cannot be had.
+/// Megatron-LM: as many as there are stages (microbatch_group_size_per_vp_stage). PyTorch: equal groups, as many as
+/// they hold whole pipelines (ScheduleInterleaved1F1B; torch/distributed/pipelining/schedules.py).
+int micro_batch_group(Framework framework, int stages, int micro_batches);
+
+/// What recomputes whole blocks: PyTorch's checkpoints end where the last tensor is there that is needed
+/// (torch/utils/checkpoint.py, without reentry).
+Recompute whole_blocks(Framework framework);
+/// One of `part` blocks, as the framework chooses them where only some are recomputed: every so many-th, or the first
+/// ones of a chunk (Megatron-LM); of all where a chunk has too few for less. Precondition: parallel has been read.
+RecomputedBlocks some_blocks(const Training& training, int blocks, int part);
+
+/// The same degrees with so many chunks on each stage: interleaved, or with one chunk 1F1B, the blocks shared as usual,
 /// messages as the framework then has them. Precondition: parallel.blocks is known where there are stages.
 Parallel with_chunks(const Parallel& parallel, Framework framework, int chunks);
 /// How a schedule's step splits the model.
@@ -80,8 +105,6 @@ std::string lacking_messages(Framework framework, const Parallel& parallel);
 std::string lacking_tensor_overlap(Framework framework);
 /// Why ranks that split tensors cannot send slices; empty where they can.
 std::string lacking_slices(Framework framework, const Parallel& parallel);
-/// Whether all chunks of a pipeline must have equally many blocks, unless they are listed.
-bool wants_equal_stages(Framework framework);
 
 /// The host's time a kernel, of a device's `launch_interval`, which is measured on bare PyTorch operators. 6.25 where
 /// Megatron-LM's modules run, the fused code of Megatron-LM and of Megatron-DeepSpeed: Python, Transformer Engine's
@@ -100,6 +123,10 @@ const char* title_of(Framework framework);
 inline constexpr const char* kNoParamGather = "DeepSpeed gathers the parameters after the step; leave it out";
 /// The same of this framework; empty where it can.
 std::string lacking_param_gather(Framework framework);
+
+/// Whose default it is that gathers beside the forward pass are all sent for when that begins (align_param_gather of
+/// Megatron-LM from 0.10 on, under the interleaved schedule alone); empty: nobody's.
+std::string aligned_gathers(Framework framework, const Parallel& parallel);
 
 /// Why the framework has no such schedule and what to write instead; empty where it has one.
 std::string lacking(Framework framework, const ScheduleTraits& schedule);

@@ -41,6 +41,8 @@ struct Model {
   std::int64_t measured_parameters = 0;
   Seconds micro_batch_time{};                         ///< forward and backward, as somebody measured them
   std::map<double, Seconds> shorter_micro_batches{};  ///< the same by tokens of the micro-batch, fewer than its usual
+  /// Keys of its config that nothing here reads and that may matter, with what to write in their place.
+  std::map<std::string, std::string> unread{};
 
   bool operator==(const Model&) const = default;
 };

@@ -86,6 +86,8 @@ const ModelFamily& family_of(const std::string& name) {
 
 const ModelFamily& family_of(const Model& model) { return family_of(model.family); }
 
+int positions_of(const Model& model) { return model.max_position_embeddings - family_of(model).more_positions; }
+
 const ModelFamily& measured_family() {
   return row_with("is measured", [](const ModelFamily& row) { return row.measured; });
 }

@@ -56,7 +56,7 @@ struct ModelFamily {
 
   // What the config does not say.
   bool learned_positions = true;  ///< a table of position embeddings; else rotary
-  int more_positions = 0;         ///< rows of that table beyond those that the config names
+  int more_positions = 0;         ///< rows of that table beyond those that the config names, of padding
   bool gated_mlp = false;
   bool rms_norm = false;
   WindowRule windows = WindowRule::kFull;
@@ -74,6 +74,8 @@ std::vector<std::string> family_names();
 /// The row of that name; throws std::logic_error when there is none, which the loader refuses.
 const ModelFamily& family_of(const std::string& name);
 const ModelFamily& family_of(const Model& model);
+/// Tokens that its table of positions holds, without the rows that are padding's.
+int positions_of(const Model& model);
 
 /// The row with `measured`, and that with `accocal`.
 const ModelFamily& measured_family();

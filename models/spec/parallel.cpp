@@ -262,7 +262,8 @@ std::vector<int> equal_blocks(int blocks, int runs) {
 }
 
 int micro_batches_apart(const Parallel& parallel) {
-  return parallel.schedule == PipelineSchedule::kInterleaved ? parallel.pipeline : 1;
+  if (parallel.schedule != PipelineSchedule::kInterleaved) return 1;
+  return parallel.group > 0 ? parallel.group : parallel.pipeline;
 }
 
 int least_open_flight(const Parallel& parallel) {
@@ -273,8 +274,9 @@ int least_open_flight(const Parallel& parallel) {
     case PipelineSchedule::kOneForwardOneBackward: return stages;
     case PipelineSchedule::kInterleaved: break;
   }
-  const int group = stages * chunks, passes = 2 * (stages - 1) + (chunks - 1) * stages + group;
-  return (passes + group - 1) / group * stages;
+  const int apart = micro_batches_apart(parallel), group = apart * chunks;
+  const int passes = 2 * (stages - 1) + (chunks - 1) * apart + group;
+  return (passes + group - 1) / group * apart;
 }
 
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel) {

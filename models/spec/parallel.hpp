@@ -129,6 +129,7 @@ struct Parallel {
   bool scatter_gather = false;
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
   int chunks = 1;             ///< of the model on each stage: Megatron-LM's virtual stages
+  int group = 0;              ///< micro-batches that interleaved chunks take at once; 0: as many as there are stages
   std::vector<int> blocks{};  ///< of every chunk, in the order in which a micro-batch passes them; empty: equal
   bool blocks_by_speed =
       false;  ///< `blocks` are shared anew where devices are priced, so that no stage waits for a slow one
@@ -148,8 +149,8 @@ std::vector<int> equal_blocks(int blocks, int runs);
 /// so many.
 int micro_batches_apart(const Parallel& parallel);
 
-/// The fewest micro-batches of a flight that more may follow, one by one or under the interleaved schedule in groups of
-/// the pipeline's size: when the first stage has done its warm-up and one more. 0: none may (GPipe).
+/// The fewest micro-batches of a flight that more may follow, one by one or under the interleaved schedule in groups:
+/// when the first stage has done its warm-up and one more. 0: none may (GPipe).
 int least_open_flight(const Parallel& parallel);
 
 /// The grid of a cluster's ranks with such islands. Islands that are GPUs or node groups hold whole model replicas; one

@@ -49,6 +49,14 @@ struct Elsewhere {
   double times = 1;       ///< so many times as fast
 };
 
+/// The fastest synchronous schedule at the batch that is asked for, or at a larger one which a delayed one has grown
+/// to.
+struct TunedBatch {
+  double samples = 0;  ///< of an update
+  double time = 0;     ///< s a sample
+  std::string name;    ///< "zero1, overlapped both ways, micro-batch 6"
+};
+
 /// Settings besides schedules that make the best synchronous one faster.
 struct Beyond {
   std::vector<std::string> set;
@@ -64,6 +72,7 @@ struct Scenario {
   std::string baseline;  ///< label of the schedule that the others are compared with
   std::vector<ScheduleSpec> schedules;
   std::optional<AddedSchedule> best_synchronous;
+  std::vector<TunedBatch> best_by_batch;      ///< best synchronous ones
   std::optional<AddedSchedule> best_delayed;  ///< of the delayed and the local ones
   std::optional<Elsewhere> elsewhere;
   std::optional<Beyond> beyond;
@@ -73,5 +82,8 @@ struct Scenario {
 };
 /// Samples per update that the scenario asks for.
 double samples_asked(const Scenario& scenario);
+
+/// Of Scenario::best_by_batch the fastest a sample, of those of at most so many samples; nullptr where there is none.
+const TunedBatch* tuned_batch(const Scenario& scenario, double samples);
 
 }  // namespace accosim

@@ -67,17 +67,17 @@ constexpr const char* kByUnit =
     "gathers the parameters of every micro-batch anew, which is not modelled yet where the model has several stages; "
     "write \"zero1\"";
 
-/// ZeRO-1 with its gradients and its parameters in buckets, as Megatron-LM has it.
+/// ZeRO-1 with its gradients in buckets, and as Megatron-LM has it its parameters too.
 std::vector<TunedForm> overlapped_zero1() {
-  return {{Framework::kMegatron, "overlapped both ways", R"("overlap": "backward", "overlap_param_gather": true)"},
+  return {{Framework::kPytorch, "overlapped", R"("overlap": "backward")"},
+          {Framework::kDeepspeed, "overlapped", R"("overlap": "backward")"},
+          {Framework::kMegatron, "overlapped both ways", R"("overlap": "backward", "overlap_param_gather": true)"},
           {Framework::kMegatron, "overlapped both ways, 25 MiB",
            R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
           {Framework::kMegatron, "overlapped both ways, 400 MiB",
            R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
           {Framework::kMegatron, "overlapped both ways, sharded in nodes",
-           R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"},
-          {Framework::kMegatron, "overlapped both ways, aligned",
-           R"("overlap": "backward", "overlap_param_gather": true, "align_param_gather": true)"}};
+           R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"}};
 }
 
 /// Every update is of the gradients at the parameters that it changes.
@@ -370,6 +370,14 @@ bool is_synchronous(const ScheduleSpec& spec) { return !traits_of(spec).delayed 
 int rounds_of(const ScheduleSpec& spec) {
   const ScheduleTraits* const inner = inner_schedule(spec);
   return inner != nullptr ? inner->rounds : traits_of(spec).rounds;
+}
+
+std::optional<int> least_a_round(const ScheduleSpec& spec, const Parallel& parallel) {
+  if (parallel.pipeline == 1) return 1;
+  const int least = spec.pipeline_flush ? 1 : parallel.pipeline;
+  if (spec.late_communication == LateCommunication::kWait) return least;
+  const int open = least_open_flight(parallel);
+  return open == 0 ? std::nullopt : std::optional(std::max(least, open));
 }
 
 double most_same_batch(const ScheduleSpec& spec) {

@@ -123,6 +123,8 @@ const ScheduleTraits& plain_sharded_schedule();
 bool is_synchronous(const ScheduleSpec& spec);
 /// Of an update: of the schedule, or of the one inside the replicas.
 int rounds_of(const ScheduleSpec& spec);
+/// The fewest micro-batches of a round that can go through the stages as the schedule has it; nothing where none can.
+std::optional<int> least_a_round(const ScheduleSpec& spec, const Parallel& parallel);
 /// ScheduleTraits::most_same_batch of this form of the schedule.
 double most_same_batch(const ScheduleSpec& spec);
 /// Whether a rank goes on accumulating while it waits, so that ranks divide the work by their speed themselves.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
@@ -22,13 +24,17 @@ struct NodeGroup;
 enum class Recompute : std::uint8_t { kNone, kSelective, kSelectiveOp, kFull, kFullEarlyStop };
 template <>
 inline constexpr const char* kNames<Recompute>[] = {"none", "selective", "selective_op", "full", "full_early_stop"};
-/// Which blocks are recomputed, where whole blocks are: every k-th, or a share of them, spread evenly.
+/// Which blocks are recomputed, where whole blocks are: of a rank's own every k-th, or a share of them, spread evenly;
+/// or the first ones of each chunk of the model.
 struct RecomputedBlocks {
   int every = 1;
   double fraction = 1;
+  int first = 0;  ///< 0: not said
 
   bool operator==(const RecomputedBlocks&) const = default;
 };
+/// " of every 2nd block", " of 0.333 of the blocks", " of the first 3 blocks of each chunk"; empty: of all.
+std::string in_words(const RecomputedBlocks& blocks);
 /// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
 /// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
 enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
@@ -96,12 +102,17 @@ struct Training {
 
   bool operator==(const Training&) const = default;
 };
-/// Whether work can be divided among GPUs by their speed: between unlike ones, each of which has the whole model.
-bool can_be_divided(const Cluster& cluster, const Training& training);
+/// GPUs that do equally many micro-batches: those of one device in a node group, and all that a model replica has some
+/// of. By node group and GPU of its nodes the number of its team, from 0 on. Precondition: whole replicas.
+std::vector<std::vector<int>> teams_of(const Cluster& cluster, const Parallel& parallel, Island island);
+/// Whether work can be divided among model replicas by their speed: where GPUs are unlike and not all in one team.
+bool can_be_divided(const Cluster& cluster, const Training& training, Island island = Island::kWorld);
 /// Whether every GPU has the training's micro-batch and as many of them.
 bool has_one_micro_batch(const Cluster& cluster, const Training& training);
 /// The same samples an update in micro-batches of so many, which divides them.
 Training with_micro_batch(Training training, int samples);
+/// Says in how large groups interleaved chunks take the training's micro-batches, as its framework has it.
+void group_micro_batches(Training& training);
 /// Micro-batches that a GPU of the group does for an update.
 int accumulation_steps_of(const NodeGroup& group, int gpu, const Training& training);
 

@@ -5,6 +5,7 @@
 #include "models/base/json_list.hpp"
 #include "reports/advise/advice_report.hpp"
 #include "reports/caveats_text.hpp"
+#include "reports/fair_text.hpp"
 
 namespace accosim {
 namespace {
@@ -17,6 +18,8 @@ JsonValue figures_json(const Evaluation& each, JsonValue json) {
   json.set("update_time_s_high", known(each.high));
   json.set("time_per_sample_s", known(each.time_per_sample()));
   json.set("samples_per_update", each.samples);
+  json.set("nodes", each.nodes > 0 ? JsonValue(each.nodes) : JsonValue());
+  json.set("reduced_in", each.nodes > 0 ? JsonValue(name_of(each.reduced)) : JsonValue());
   json.set("memory_resident_bytes", priced ? JsonValue(each.memory) : JsonValue());
   json.set("memory_capacity_bytes", priced ? JsonValue(each.capacity) : JsonValue());
   json.set("fit_verdict", priced ? JsonValue(name_of(each.verdict)) : JsonValue());
@@ -112,6 +115,7 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
                    {"candidates", advice.candidates},
                    {"exhaustive", advice.exhaustive},
                    {"points", advice.points.size()},
+                   {"simulated", advice.simulated},
                    {"played", advice.played},
                    {"tight", advice.tight},
                    {"cannot_win", advice.cannot_win},
@@ -120,8 +124,14 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
                    {"refused", refused}});
   document.set("refusals", refusals_json(answer));
   document.set("left_out", answer.left_out);
+  document.set("cautions", json_list(answer.cautions, [](const Warning& each) {
+                 return json_object({{"code", each.code}, {"message", each.message}, {"advice", each.advice}});
+               }));
   document.set("winner", point_json(answer, advice.winner));
   if (advice.sooner) document.set("sooner", point_json(answer, advice.sooner));
+  if (answer.asked.objective == Objective::kCost) document.set("by_nodes", points_json(answer, advice.by_nodes));
+  document.set("best_synchronous", point_json(answer, advice.synchronous));
+  document.set("adding", adding_json(answer.adding));
   document.set("second", point_json(answer, advice.second));
   document.set("next", point_json(answer, advice.next));
   document.set("faster", points_json(answer, advice.faster));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "reports/table.hpp"
 #include "sim/advise/answer.hpp"
@@ -12,6 +13,10 @@ namespace accosim {
 /// why the winner wins and what comes second; at which rate of the network that changes; what cannot be told apart; and
 /// the command that repeats it.
 void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options);
+
+/// Of a search that was stopped: how much of it was done, the best so far with what it comes to, and in a line of its
+/// own the command that repeats it.
+std::string best_so_far_in_words(const Answer& answer);
 
 /// Schema accosim.advice/2, all figures in SI units. Its keys only ever grow.
 void write_advice_json(std::ostream& out, const Answer& answer);

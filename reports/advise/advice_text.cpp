@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 #include "models/base/text.hpp"
 #include "reports/advise/advice_report.hpp"
 #include "reports/caveats_text.hpp"
+#include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostFront = 8;
 constexpr std::size_t kMostReasons = 5;
+constexpr int kMostName = 42;  ///< columns of a name in a table
 
 std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
@@ -53,13 +56,30 @@ std::string spent_with_interval(const Answer& answer, const Evaluation& each) {
                      all, human_time(Seconds{each.update_time}));
 }
 
+/// " (gradients reduced in fp32, not in bf16)"; empty where the winner reduces in the same type.
+std::string type_beside(const Evaluation& winner, const Evaluation& each) {
+  return each.reduced == winner.reduced
+             ? ""
+             : fmt::format(" (gradients reduced in {}, not in {})", name_of(each.reduced), name_of(winner.reduced));
+}
+
+/// ", 2.6 % less than the best synchronous schedule, zero1"
+std::string beside_synchronous(const Answer& answer, const Evaluation& winner) {
+  if (!answer.advice.synchronous) return "";
+  const Evaluation& best = at(answer, *answer.advice.synchronous);
+  const double ratio = winner.spent_per_sample() / best.spent_per_sample();
+  return fmt::format(", {} {} than the best synchronous schedule, {}{}", human_percent(std::abs(1 - ratio)),
+                     ratio < 1 ? "less" : "more", label_of(answer, *answer.advice.synchronous),
+                     type_beside(winner, best));
+}
+
 /// ", 12 % less than ddp as written"; empty where it took no part.
 std::string beside(const Answer& answer, const Evaluation& winner, const WrittenSchedule& written) {
   if (written.evaluation.state == PointState::kDoesNotFit)
     return fmt::format(", where {} as written does not fit", written.label);
   if (!written.evaluation.has_time) return "";
   const double ratio = winner.spent_per_sample() / written.evaluation.spent_per_sample();
-  const std::string whose = written.label + " as written";
+  const std::string whose = written.label + " as written" + type_beside(winner, written.evaluation);
   if (std::abs(ratio - 1) < 5e-4) return (is_cost(answer) ? ", as much as " : ", as long as ") + whose;
   const bool grown = std::abs(written.evaluation.samples / answer.asked.samples - 1) > answer.asked.tolerance;
   return fmt::format(
@@ -112,11 +132,12 @@ std::string faster_in_words(const Answer& answer) {
     const double times = winner / each.spent_per_sample();
     const std::string better =
         is_cost(answer) ? human_percent(1 - 1 / times) + " less" : fmt::format("{:.2f} times as fast", times);
-    text += fmt::format("{}{}: {}, {}, {}",
+    text += fmt::format("{}{}: {}, {}, {}{}",
                         !text.empty()     ? "; "
                         : is_cost(answer) ? "Cheaper with a caveat: "
                                           : "Faster at a price: ",
-                        name_of(answer, i), spent_of(answer, each), better, in_words(each.caveats));
+                        name_of(answer, i), spent_of(answer, each), better, in_words(each.caveats),
+                        type_beside(at(answer, *advice.winner), each));
   }
   return text.empty() ? "" : text + ".";
 }
@@ -134,30 +155,43 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
       out, "asked for  ",
       fmt::format("{} samples an update of {}, on {}", human_count(answer.asked.samples), answer.model, answer.gpus),
       options.width);
-  std::string text =
-      advice.exhaustive ? fmt::format("all {} of the space", points_of(advice.candidates))
-                        : fmt::format(
-                              "{} of {}{} candidates (--budget {}): every micro-batch and recomputation, then one "
-                              "option at a time and two around the best of each schedule",
-                              points_of(advice.points.size()), advice.candidates >= kMostCandidates ? "more than " : "",
-                              human_count(static_cast<double>(advice.candidates)), answer.budget);
-  text += fmt::format(". {} were played", advice.played);
-  if (advice.tight > 0) text += fmt::format(", {} of them tight", advice.tight);
-  text += fmt::format("; {} do not fit; {} have updates of another size", advice.do_not_fit, advice.other_batch);
-  if (advice.cannot_win > 0)
-    text += fmt::format(
-        "; {} were not played, since what they take at least is beyond the best ({} % beyond it for those of many "
-        "collectives)",
-        advice.cannot_win, std::lround(100 * (kHopeful - 1)));
   std::size_t refused = 0;
   for (const Refusal& each : advice.refusals) refused += each.points;
-  text += refused > 0 ? fmt::format("; {} are refused.", refused) : ".";
-  write_wrapped(out, "searched   ", text, options.width);
+  const std::size_t grown = advice.simulated - advice.played;
+  const std::size_t asked =
+      advice.simulated + advice.do_not_fit + advice.other_batch - grown + advice.cannot_win + refused;
+  std::string text =
+      advice.exhaustive
+          ? fmt::format("all {} of the space", points_of(advice.candidates))
+          : fmt::format(
+                "{} of {}{} candidates (--budget {} simulations): every micro-batch and recomputation, then one "
+                "option at a time and two around the best of each schedule",
+                points_of(asked), advice.candidates >= kMostCandidates ? "more than " : "",
+                human_count(static_cast<double>(advice.candidates)), answer.budget);
+  text += fmt::format(". {} were simulated", advice.simulated);
+  if (advice.tight > 0) text += fmt::format(", {} of them tight", advice.tight);
+  if (grown > 0) text += fmt::format(", {} of them with updates of another size", grown);
+  text += fmt::format("; {} do not fit", advice.do_not_fit);
+  if (advice.other_batch > grown) text += fmt::format("; {} have updates of another size", advice.other_batch - grown);
+  if (advice.cannot_win > 0)
+    text += fmt::format(
+        "; {} were pruned, since what they take at least is beyond the best ({} % beyond it for those of many "
+        "collectives)",
+        advice.cannot_win, std::lround(100 * (kHopeful - 1)));
+  if (refused > 0) text += fmt::format("; {} are refused", refused);
+  if (!advice.exhaustive)
+    text += fmt::format("; {} were not looked at{}", human_count(static_cast<double>(advice.candidates - asked)),
+                        advice.simulated >= static_cast<std::size_t>(answer.budget) ? ": raise --budget" : "");
+  write_wrapped(out, "searched   ", text + ".", options.width);
   std::vector<std::string> knobs;
   for (const Form& form : answer.space.forms)
-    for (const Knob& knob : form.knobs)
-      if (knob.alternatives.size() > 1 && std::find(knobs.begin(), knobs.end(), knob.name) == knobs.end())
-        knobs.push_back(knob.name);
+    for (const Knob& knob : form.knobs) {
+      const bool later = !advice.exhaustive && knob.later < knob.alternatives.size();
+      const std::string name =
+          knob.name + (later ? " (the model split only around the best point; --over parallel tries more)" : "");
+      if (knob.alternatives.size() > 1 && std::find(knobs.begin(), knobs.end(), name) == knobs.end())
+        knobs.push_back(name);
+    }
   std::string varied =
       fmt::format("{} schedule{}", answer.space.forms.size(), answer.space.forms.size() == 1 ? "" : "s");
   for (const std::string& knob : knobs) varied += ", " + knob;
@@ -206,6 +240,38 @@ void write_points(std::ostream& out, const Answer& answer, const Listed& listed,
   }
 }
 
+/// "zero1, 16 x 2": the schedule and what decides most, without the nodes.
+std::string short_name_of(const Answer& answer, std::size_t point) {
+  const Candidate candidate = candidate_of(answer.space, answer.advice.points[point].index);
+  const Form& form = answer.space.forms[candidate.form];
+  std::string text = form.label;
+  for (std::size_t i = 0; i < form.knobs.size(); ++i)
+    if (const std::string& chosen = form.knobs[i].alternatives[candidate.at[i]].text;
+        form.knobs[i].coarse && !chosen.empty())
+      text += ", " + chosen;
+  const int nodes = at(answer, point).nodes;
+  for (const auto& [written, brief] : {std::pair(fmt::format(", {} node{}, ", nodes, nodes == 1 ? "" : "s"), ", "),
+                                       std::pair(std::string("micro_batch_size "), ""),
+                                       std::pair(std::string(", gradient_accumulation_steps "), " x ")})
+    if (const std::size_t found = text.find(written); found != std::string::npos)
+      text.replace(found, written.size(), brief);
+  return cut_to_width(text, kMostName);
+}
+
+/// What fewer nodes cost and take: the first that whoever pays looks at.
+void write_by_nodes(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  const std::vector<std::size_t>& all = answer.advice.by_nodes;
+  if (!is_cost(answer) || all.size() < 2) return;
+  Table table({right("nodes"), right("cost"), right("over the", "cheapest"), right("all tokens", "h:mm:ss"),
+               left("cheapest schedule")});
+  for (const std::size_t i : all) {
+    const Evaluation& each = at(answer, i);
+    table.add(Style::kPlain, {std::to_string(each.nodes), human_count(each.cost), over_in_words(answer, i),
+                              human_clock(Seconds{each.total_time}), short_name_of(answer, i)});
+  }
+  write_table_below(out, "", table.columns(), options);
+}
+
 /// Schedules of which nothing may win.
 void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
   for (const FormResult& form : answer.advice.forms) {
@@ -238,10 +304,13 @@ void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& 
 
 std::string why_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
-  if (!advice.second) return "Nothing comes second: no other point takes longer.";
+  if (!advice.second)
+    return advice.cannot_win > 0 ? "Nothing comes second: no other point was worth simulating."
+                                 : "Nothing comes second: no other point takes longer.";
   std::string text =
-      fmt::format("Second is {}: {}, {} more.", name_of(answer, *advice.second),
-                  spent_of(answer, at(answer, *advice.second)), human_percent(over_winner(answer, *advice.second)));
+      fmt::format("Second is {}: {}, {} more{}.", name_of(answer, *advice.second),
+                  spent_of(answer, at(answer, *advice.second)), human_percent(over_winner(answer, *advice.second)),
+                  type_beside(at(answer, *advice.winner), at(answer, *advice.second)));
   const std::vector<TimeDifference> differences = differences_of(answer);
   if (differences.empty())
     text += " No part of the update differs by a hundredth of it.";
@@ -313,14 +382,15 @@ void write_refusals(std::ostream& out, const Answer& answer, const ConsoleOption
   for (const std::string& each : answer.left_out) write_wrapped(out, "  - ", "left out, " + each, options.width);
 }
 
-void write_command(std::ostream& out, const Answer& answer) {
+/// What repeats the winner; `between` stands before each --set.
+std::string command_of(const Answer& answer, const char* between) {
   const Candidate candidate = candidate_of(answer.space, answer.advice.points[*answer.advice.winner].index);
   const Form& form = answer.space.forms[candidate.form];
-  out << "\nTo repeat it:\n\n    accosim compare " << in_shell(answer.asked.scenario);
-  if (form.written) out << " --schedule " << in_shell(form.label);
+  std::string command = "accosim compare " + in_shell(answer.asked.scenario);
+  if (form.written) command += " --schedule " + in_shell(form.label);
   for (const std::vector<std::string>& all : {answer.asked.set, settings_of(answer.space, candidate)})
-    for (const std::string& set : all) out << " \\\n        --set " << in_shell(set);
-  out << '\n';
+    for (const std::string& set : all) command += between + ("--set " + in_shell(set));
+  return command;
 }
 
 /// "zero1 with micro_batch_size 8, ...: 1.23 s per update, 12 % less than ddp as written."
@@ -328,7 +398,8 @@ std::string advice_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
   if (!advice.winner) return no_winner_in_words(answer);
   const Evaluation& winner = at(answer, *advice.winner);
-  std::string text = name_of(answer, *advice.winner) + ": " + spent_with_interval(answer, winner);
+  std::string text =
+      name_of(answer, *advice.winner) + ": " + spent_with_interval(answer, winner) + beside_synchronous(answer, winner);
   const WrittenSchedule* const baseline = written_baseline(answer);
   const WrittenSchedule* const best = best_written(answer);
   if (baseline != nullptr) text += beside(answer, winner, *baseline);
@@ -345,10 +416,12 @@ std::string advice_in_words(const Answer& answer) {
   text += winner.verdict == FitVerdict::kTight ? fmt::format(". Whether it fits is not sure ({}): {}.",
                                                              in_percent(winner.fit_probability), memory_of(winner))
                                                : fmt::format(". It fits: {}.", memory_of(winner));
-  if (!advice.open.empty())
-    text += fmt::format(" {} ({}) is too near to tell the two apart.", label_of(answer, advice.open.front()),
-                        over_in_words(answer, advice.open.front()));
-  return text;
+  if (advice.open.empty()) return text;
+  // Of the other side, where that is near: what a schedule gains over another of its own is no answer.
+  const auto synchronous = std::find(advice.open.begin(), advice.open.end(), advice.synchronous);
+  const std::size_t near = synchronous == advice.open.end() ? advice.open.front() : *synchronous;
+  return text + fmt::format(" {} ({}) is too near to tell the two apart.", label_of(answer, near),
+                            over_in_words(answer, near));
 }
 
 }  // namespace
@@ -356,9 +429,13 @@ std::string advice_in_words(const Answer& answer) {
 void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
   write_wrapped(out, "", advice_in_words(answer), options.width);
   const bool any = answer.advice.winner.has_value();
+  if (answer.adding) write_wrapped(out, "", in_words(*answer.adding), options.width);
   if (any)
     for (const std::string& text : {caveats_in_words(answer), faster_in_words(answer)})
       if (!text.empty()) write_wrapped(out, "", text, options.width);
+  write_by_nodes(out, answer, options);
+  for (const Warning& each : answer.cautions)
+    write_wrapped(out, "", fmt::format("Caution: {} ({}).", each.message, each.code), options.width);
   out << '\n';
   write_searched(out, answer, options);
   if (any) {
@@ -377,7 +454,22 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
       if (!text.empty()) write_wrapped(out, "", text, options.width);
   }
   write_refusals(out, answer, options);
-  if (any) write_command(out, answer);
+  if (any) out << "\nTo repeat it:\n\n    " << command_of(answer, " \\\n        ") << '\n';
+}
+
+std::string best_so_far_in_words(const Answer& answer) {
+  const Findings& advice = answer.advice;
+  if (advice.simulated == 0) return "no configuration had been simulated; nothing is kept on the disk";
+  std::string text =
+      fmt::format("of {}{} configurations {} were looked at and {} of them simulated; nothing is kept on the disk",
+                  advice.candidates >= kMostCandidates ? "more than " : "",
+                  human_count(static_cast<double>(advice.candidates)), advice.points.size(), advice.simulated);
+  if (!advice.winner) return text + ", and none of them fits at the batch that was asked for";
+  const Evaluation& winner = at(answer, *advice.winner);
+  text +=
+      fmt::format("\nthe best so far is {}: {}", name_of(answer, *advice.winner), spent_with_interval(answer, winner));
+  if (!winner.caveats.none()) text += ", " + in_words(winner.caveats);
+  return text + "\nto repeat that: " + command_of(answer, " ");
 }
 
 }  // namespace accosim

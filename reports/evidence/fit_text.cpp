@@ -47,6 +47,30 @@ void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
   }
 }
 
+namespace {
+
+std::string in_words(const CollectiveQuery& query) {
+  return fmt::format("{} {:.0f} B, {} ranks on {}", name_of(query.kind), query.bytes.value, query.ranks, query.nodes);
+}
+
+}  // namespace
+
+void write_doubts(std::ostream& out, const std::vector<NetworkDoubt>& doubts) {
+  for (const NetworkDoubt& doubt : doubts) {
+    out << fmt::format("! these samples are not of links that work as {} usually does: {}\n", doubt.kind,
+                       doubt.in_short);
+    out << fmt::format("  {:<40} {:>12} {:>12} {:>7}  {}\n", "collective", "measured", "usual", "times",
+                       "bus bandwidth");
+    for (const SlowCollective& each : doubt.slow)
+      out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>7.1f}  {}\n", in_words(each.measured.query),
+                         1e6 * each.measured.time.value, 1e6 * each.usual.value, each.measured.time / each.usual,
+                         each.bus > BytesPerSecond{0}
+                             ? fmt::format("{:.3g} of {:.3g} GB/s", 1e-9 * each.bus.value, 1e-9 * each.of.value)
+                             : "");
+    out << fmt::format("  look at: {}\n\n", doubt.look_at);
+  }
+}
+
 void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>& samples) {
   out << fmt::format("  {:<40} {:>12} {:>12} {:>9}\n", "collective", "measured", "predicted", "error");
   std::vector<double> ratios;
@@ -54,10 +78,8 @@ void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>&
     const CollectiveQuery& query = sample.query;
     const Seconds time = collective_time(query);
     ratios.push_back(std::log(time / sample.time));
-    out << fmt::format(
-        "  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n",
-        fmt::format("{} {:.0f} B, {} ranks on {}", name_of(query.kind), query.bytes.value, query.ranks, query.nodes),
-        1e6 * sample.time.value, 1e6 * time.value, 100 * (time / sample.time - 1));
+    out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n", in_words(query), 1e6 * sample.time.value,
+                       1e6 * time.value, 100 * (time / sample.time - 1));
   }
   const FitErrors errors = errors_of(ratios);
   out << fmt::format("\n  {} collectives: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples,
@@ -152,6 +174,7 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
     if (fit.large.samples > 0) write_errors(out, "from 1 MiB, all samples in", fit.large);
     if (fit.small.samples > 0) write_errors(out, "below 1 MiB, all samples in", fit.small);
     for (const auto& [what, errors] : fit.out) write_errors(out, "every 2nd out, " + what, errors);
+    for (const std::string& line : fit.at_ends) out << "  " << line << "\n";
   }
   write_board_numbers(out, fits);
   write_fabric_numbers(out, fits);
@@ -159,18 +182,24 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
 
 void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics) {
   for (const OwnFabric& own : fabrics) {
-    const LinkQuality& quality = own.fit.nics.quality;
-    out << fmt::format("\nnics {}, collectives of {} to {} on up to {} nodes\n", own.fit.nics.kind,
-                       to_text(Bytes{own.fit.least}), to_text(Bytes{own.fit.most}), quality.nodes);
-    out << fmt::format("  {:<14} {:>12} {:>28} {:>22}\n", "", "fitted", "80 % interval", "told by these samples");
+    const bool between = own.fit.between_nodes;
+    const LinkQuality& quality = between ? own.fit.nics.quality : own.fit.intra.quality;
+    out << fmt::format("\n{} {}, collectives of {} to {} on up to {} {}\n", between ? "nics" : "intra",
+                       between ? own.fit.nics.kind : own.fit.intra.kind, to_text(Bytes{own.fit.least}),
+                       to_text(Bytes{own.fit.most}), quality.nodes, between ? "nodes" : "GPUs");
+    std::size_t width = 14;
+    for (const FittedNumber& number : own.numbers) width = std::max(width, number.key.size());
+    out << fmt::format("  {:<{}} {:>12} {:>28} {:>22}\n", "", width, "fitted", "80 % interval",
+                       "told by these samples");
     for (const FittedNumber& number : own.numbers)
-      out << fmt::format("  {:<14} {:>12} {:>28} {:>20.0f} %\n", number.key,
+      out << fmt::format("  {:<{}} {:>12} {:>28} {:>20.0f} %\n", number.key, width,
                          fmt::format("{:.4g} {}", number.value, number.unit),
                          fmt::format("{:.3g} to {:.3g} {}", number.low, number.high, number.unit), 100 * number.told);
     for (const std::string& line : own.untold) out << "  " << line << "\n";
     write_errors_heading(out);
     if (own.fit.large.samples > 0) write_errors(out, "from 1 MiB", own.fit.large);
     if (own.fit.small.samples > 0) write_errors(out, "below 1 MiB", own.fit.small);
+    if (own.beyond.empty()) continue;
     out << fmt::format("\n  {:<40} {:>12} {:>28}\n", "on more nodes", "predicted", "80 % interval");
     for (const Extrapolated& each : own.beyond)
       out << fmt::format("  {:<40} {:>12} {:>28}\n",
@@ -252,6 +281,15 @@ void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErro
                      overheads.product_slope, kHeldBackFrom);
   write_errors(out, "all samples in", errors);
   write_errors(out, "with all of these 1", without);
+}
+
+void write_step_spreads(std::ostream& out, const std::vector<FittedSpread>& spreads) {
+  for (const auto& [spread, source] : spreads)
+    out << fmt::format("  intervals of {} lack a spread of {:.2g}: {}\n",
+                       spread.name == kSplitSteps   ? "split models"
+                       : spread.name == kMixedSteps ? "mixed GPUs"
+                                                    : "a mix with " + spread.name,
+                       spread.spread, source);
 }
 
 }  // namespace accosim

@@ -11,6 +11,8 @@
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/machine_samples.hpp"
+#include "models/fit/network_doubt.hpp"
+#include "models/fit/write_constants.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {
@@ -23,7 +25,10 @@ void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>&
 /// The constants of each kind of links, as a cluster's keys, with what they leave over.
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits);
 
-/// The numbers of a user's own fabrics with their intervals, what the samples leave open, and what collectives on more
+/// What speaks against the links that were measured, and where to look.
+void write_doubts(std::ostream& out, const std::vector<NetworkDoubt>& doubts);
+
+/// The numbers of a user's own links with their intervals, what the samples leave open, and what collectives on more
 /// nodes would take.
 void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics);
 
@@ -37,5 +42,6 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
 /// Overheads fitted to steps, from the parts of a StepFit (sim/evidence/fit_steps.hpp), whose code reports may not
 /// call.
 void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErrors& errors, const FitErrors& without);
+void write_step_spreads(std::ostream& out, const std::vector<FittedSpread>& spreads);
 
 }  // namespace accosim

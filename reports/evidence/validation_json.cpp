@@ -7,6 +7,7 @@
 #include "models/base/json.hpp"
 #include "reports/evidence/validation_report.hpp"
 #include "sim/evidence/predict.hpp"
+#include "sim/evidence/ratios.hpp"
 
 namespace accosim {
 namespace {
@@ -99,6 +100,20 @@ void write_validation_json(std::ostream& out, const Validation& validation) {
                        quoted_json(run.id), digits_json(run.resident.value), digits_json(run.interval.low),
                        digits_json(run.interval.high), digits_json(run.capacity.value), name_of(run.fit.verdict),
                        digits_json(run.fit.probability), quoted_json(run.explanation));
+  });
+  out << ",\n";
+  write_list(out, "ratios", "  ", ratio_parts(validation.ratios), [](const RatioPart& of) {
+    return fmt::format(
+        R"({{"name": {}, "pairs": {}, "publishers": {}, "mean_absolute_error": {}, "interval_80_percent": {}}})",
+        quoted_json(of.name), of.pairs, of.publishers, digits_json(of.mean), interval_json(of.interval));
+  });
+  out << ",\n";
+  write_list(out, "pairs", "  ", validation.ratios, [](const RatioRow& row) {
+    return fmt::format(
+        R"({{"knob": {}, "a": {}, "b": {}, "measured": {}, "predicted": {}, "low": {}, "high": {}, "fitted": {}}})",
+        quoted_json(row.knob), quoted_json(row.a), quoted_json(row.b), digits_json(row.measured),
+        digits_json(row.predicted.value), digits_json(row.predicted.low), digits_json(row.predicted.high),
+        is_fitted(row));
   });
   out << ",\n";
   write_list(out, "cases", "  ", validation.rows, row_json);

@@ -12,6 +12,7 @@
 #include "models/base/text.hpp"
 #include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
+#include "sim/evidence/ratios.hpp"
 #include "sim/evidence/validate.hpp"
 
 namespace accosim {
@@ -20,16 +21,17 @@ namespace {
 std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
 
-/// An address between angle brackets.
+/// An address between angle brackets, by which a viewer makes a link of it; of anything but http and https the text.
 std::string in_link(const std::string& url) {
-  std::string out;
+  if (url.rfind("https://", 0) != 0 && url.rfind("http://", 0) != 0) return in_markdown(url);
+  std::string out = "<";
   for (const char c : printable(url, kAllOfIt)) {
     if (std::string_view("<> ").find(c) == std::string_view::npos)
       out += c;
     else
       out += fmt::format("%{:02X}", static_cast<unsigned>(c));
   }
-  return out;
+  return out + ">";
 }
 
 std::string score_cells(const ValidationScore& score) {
@@ -84,6 +86,27 @@ void write_medians(std::ostream& out, const Validation& validation) {
     out << fmt::format("| {} | {} | {} | {} |\n", in_markdown(group.name), group.sources.size(),
                        without ? percent(*without) : "-", percent(group.median_of_sources()));
   }
+}
+
+/// Which of two steps is the faster, and by how much.
+void write_ratios(std::ostream& out, const Validation& validation) {
+  const std::vector<RatioPart> parts = ratio_parts(validation.ratios);
+  if (parts.empty()) return;
+  out << R"(
+## Ratios of two steps
+
+Every two steps of one source that differ in one setting, on one kind of GPU and of network: how far off the predicted
+ratio of their times is, and how often its 80 % interval holds. Each source is left out of all fits, and of the fit of
+the spread, which is made to the pairs on the same GPUs alone. Sources weigh the same, whether they have one pair or
+fifty. `compare` has this interval of its speedups: inside it two schedules cannot be told apart.
+
+| setting | pairs | sources | mean abs. error of the ratio | in the 80 % interval | width | log score |
+|---|---|---|---|---|---|---|
+)";
+  for (const RatioPart& part : parts)
+    out << fmt::format("| {} | {} | {} | {} | {} | {:.2f}x | {:+.2f} |\n", in_markdown(part.name), part.pairs,
+                       part.publishers, percent(part.mean), percent(part.interval.inside), part.interval.width,
+                       part.interval.log_score);
 }
 
 void write_parts(std::ostream& out, const std::string& what, const std::vector<ValidationPart>& parts) {
@@ -251,6 +274,7 @@ Trust: A exact and fully configured, B approximate or under-specified, as the co
       out << "| " << in_markdown(group.name) << " | " << score_cells(group.score) << " |\n";
   write_intervals(out, validation);
   write_medians(out, validation);
+  write_ratios(out, validation);
   for (const ValidationGroup& group : validation.groups) {
     out << "\n## " << static_cast<char>(std::toupper(group.name[0])) << in_markdown(group.name.substr(1)) << '\n';
     if (group.name == kSimulatorGroup) {
@@ -268,7 +292,7 @@ Trust: A exact and fully configured, B approximate or under-specified, as the co
   write_reasons(out, validation);
   out << "\n## Sources\n\n";
   for (const PublishedSource& source : validation.sources) {
-    out << fmt::format("- {}: {}, <{}>", in_code(source.key), in_markdown(source.title), in_link(source.url));
+    out << fmt::format("- {}: {}, {}", in_code(source.key), in_markdown(source.title), in_link(source.url));
     if (!source.commit.empty()) out << ", commit " << in_markdown(source.commit);
     if (!source.licence.empty()) out << ", " << in_markdown(source.licence);
     out << '\n';

@@ -8,6 +8,7 @@
 #include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
 #include "sim/evidence/predict.hpp"
+#include "sim/evidence/ratios.hpp"
 
 namespace accosim {
 namespace {
@@ -148,6 +149,19 @@ void write_medians(std::ostream& out, const Validation& validation, const Consol
   if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
+/// Of two steps that differ in one setting.
+void write_ratios(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
+  Table table({left("ratios of two steps", "that differ in"), right("pairs"), right("sources"),
+               right("error of", "ratio"), right("in 80 %", "interv."), right("median", "width"),
+               right("log", "score")});
+  for (const RatioPart& part : ratio_parts(validation.ratios))
+    table.add(Style::kPlain,
+              {part.name, fmt::format("{}", part.pairs), fmt::format("{}", part.publishers), percent(part.mean),
+               percent(part.interval.inside), fmt::format("{:.2f}x", part.interval.width),
+               fmt::format("{:+.2f}", part.interval.log_score)});
+  if (!table.empty()) write_table_below(out, "", table.columns(), options);
+}
+
 }  // namespace
 
 std::string runs_in_words(const std::vector<RunFit>& runs) {
@@ -166,6 +180,7 @@ std::string value_text(const ValidationRow& row, double value) {
 void write_validation(std::ostream& out, const Validation& validation, const ConsoleOptions& options) {
   write_scores(out, validation.groups, options);
   write_medians(out, validation, options);
+  write_ratios(out, validation, options);
   std::vector<const ValidationRow*> rows;
   for (const ValidationRow& row : validation.rows) rows.push_back(&row);
   if (rows.size() > kMostRows) {

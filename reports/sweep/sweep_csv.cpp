@@ -81,6 +81,11 @@ void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& meri
     }
     const std::optional<std::size_t> winner = winner_of(row, merit);
     for (std::size_t s = 0; s < row.schedules.size(); ++s) {
+      if (!row.has(s)) {
+        out << begin << ",left_out," << cell_of(row.left_out[s]) << ',' << cell_of(heading.schedules[s]) << ",0,"
+            << std::string(columns.size(), ',') << alone_cells(heading, row) << '\n';
+        continue;
+      }
       out << begin << ",done,," << cell_of(heading.schedules[s]) << (winner == s ? ",1," : ",0,")
           << name_of(row.schedules[s].statistics);
       for (const CsvColumn& column : columns) {

@@ -31,6 +31,18 @@ JsonValue short_number(std::optional<double> value) {
   return number;
 }
 
+/// A list that has a value a point, of text that has been written already, which stands where the digits of a number
+/// do: a JsonValue for each would take a hundred times as much memory.
+JsonValue written_list(const std::string& values) {
+  JsonValue list(0.0);
+  list.text = "[" + values + "]";
+  return list;
+}
+void add_to_list(std::string& values, const std::string& written) {
+  if (!values.empty()) values += ',';
+  values += written;
+}
+
 JsonValue axes_json(const SweepRows& rows) {
   const Heading& heading = rows.heading;
   const std::vector<std::size_t> telling = telling_axes(rows);
@@ -60,24 +72,27 @@ JsonValue wins_json(const SweepRows& rows, const Merit& merit) {
 
 /// Value, low and high of each point after the other; null where there is none.
 JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule, Score by) {
-  std::vector<JsonValue> numbers;
+  std::string numbers;
+  const auto add = [&](std::optional<double> value) { add_to_list(numbers, dump_json(short_number(value))); };
   for (const Row* const row : all) {
     const bool there = row != nullptr && row->done() && row->schedules[schedule].fits();
     const Shown shown = there ? shown_of(row->schedules[schedule], by) : Shown{};
-    numbers.push_back(short_number(shown.value));
-    numbers.push_back(short_number(shown.interval ? std::optional(shown.interval->low) : shown.value));
-    numbers.push_back(short_number(shown.interval ? std::optional(shown.interval->high) : shown.value));
+    add(shown.value);
+    add(shown.interval ? std::optional(shown.interval->low) : shown.value);
+    add(shown.interval ? std::optional(shown.interval->high) : shown.value);
   }
-  return numbers;
+  return written_list(numbers);
 }
 
 /// By point: the number of the schedule that wins or is the nearest, and the mark of its cell (MapCell) behind it; ""
 /// where it was not played.
 JsonValue winners_json(const std::vector<const Row*>& all, const Merit& merit) {
-  return json_list(all, [&](const Row* row) {
+  std::string winners;
+  for (const Row* const row : all) {
     const MapCell cell = row == nullptr ? MapCell{} : map_cell(*row, merit);
-    return (cell.schedule ? fmt::format("{}", *cell.schedule) : std::string()) + cell.mark;
-  });
+    add_to_list(winners, fmt::format("\"{}{}\"", cell.schedule ? fmt::format("{}", *cell.schedule) : "", cell.mark));
+  }
+  return written_list(winners);
 }
 
 /// In the order in which they can be picked.
@@ -96,12 +111,16 @@ bool has_score(const SweepRows& rows, Score by) {
 JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const Merit& merit) {
   std::vector<JsonValue> speedups;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
+  std::vector<std::string> changes = along_in_words(rows, merit);
+  for (std::string& crossing : crossovers_in_words(rows, merit, kMostCrossovers))
+    changes.push_back(std::move(crossing));
+  for (std::string& flat : flat_in_words(rows, kMostCrossovers)) changes.push_back(std::move(flat));
   return json_object({{"name", name_of(merit.by)},
                       {"speedup", shown_in_words(rows, merit.by)},
                       {"format", is_spent(merit.by) ? "count" : "factor"},
                       {"fastest", score_in_words(merit.by)},
                       {"answer", winners_in_words(rows, merit)},
-                      {"crossovers", crossovers_in_words(rows, merit, kMostCrossovers)},
+                      {"crossovers", changes},
                       {"wins", wins_json(rows, merit)},
                       {"speedups", std::move(speedups)},
                       {"winners", winners_json(all, merit)}});
@@ -185,6 +204,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"unfit", unfit_points_in_words(rows)},
                                  {"beside", beside_in_words(rows)},
                                  {"cautions", cautions_in_words(rows)},
+                                 {"left_out", left_out_in_words(rows, kMostReasons)},
                                  {"failures", failures_in_words(rows, kMostReasons)}});
   sweep.set("ranking", ranking_json(rows, merit));
   if (heading.tuned) sweep.set("tuned", tuned_in_words(rows));
@@ -193,13 +213,16 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
       {{"schema", "accosim.page/1"}, {"version", heading.version}, {"command", command}, {"sweep", std::move(sweep)}}));
 }
 
-void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command, const Merit& merit) {
-  if (rows.rows.empty()) throw BadInput("there are no rows yet; play the sweep first");
-  const std::size_t count = rows.heading.points * rows.heading.schedules.size();
-  if (count > kMostOnPage)
+void check_page_takes(const Heading& heading) {
+  if (heading.points * heading.schedules.size() > kMostOnPage)
     throw BadInput(fmt::format(
         "{} points of {} schedules are more than a page takes; draw them with accosim plot --kind map, or sweep fewer",
-        rows.heading.points, rows.heading.schedules.size()));
+        heading.points, heading.schedules.size()));
+}
+
+void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::string& command, const Merit& merit) {
+  if (rows.rows.empty()) throw BadInput("there are no rows yet; play the sweep first");
+  check_page_takes(rows.heading);
   write_page_around(out, sweep_page_json(rows, command, merit));
 }
 

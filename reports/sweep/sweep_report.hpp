@@ -26,5 +26,7 @@ void write_sweep_page(std::ostream& out, const SweepRows& rows, const std::strin
 std::string sweep_page_json(const SweepRows& rows, const std::string& command, const Merit& merit);
 /// Points times schedules that a page takes: more would be slow to open.
 inline constexpr std::size_t kMostOnPage = 200'000;
+/// Throws BadInput where they are more.
+void check_page_takes(const Heading& heading);
 
 }  // namespace accosim

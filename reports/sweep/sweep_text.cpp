@@ -19,7 +19,7 @@
 namespace accosim {
 namespace {
 
-constexpr std::size_t kMostRows = 16;   ///< of a table or map
+constexpr std::size_t kMostRows = 20;   ///< of a table or map
 constexpr std::size_t kMostLines = 12;  ///< of crossovers
 constexpr std::size_t kMostFailures = 5;
 constexpr std::size_t kMostRanked = 8;
@@ -108,7 +108,7 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
   }
   write_table_below(out, "", table.columns(), options);
   if (count < ranking.size())
-    write_wrapped(out, "", fmt::format("{} of {} points are shown; --csv has all.", count, ranking.size()),
+    write_wrapped(out, "", fmt::format("The first {} of {} points are shown; --csv has all.", count, ranking.size()),
                   options.width);
 }
 
@@ -205,6 +205,10 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
     write_wrapped(out, "", best, options.width);
     out << '\n';
   }
+  if (const std::vector<std::string> along = along_in_words(rows, merit); !along.empty()) {
+    for (const std::string& sentence : along) write_wrapped(out, "", sentence, options.width);
+    out << '\n';
+  }
   write_wrapped(out, "", winners_in_words(rows, merit), options.width);
   out << '\n';
   write_wrapped(out, "", counts_in_words(rows, merit), options.width);
@@ -216,9 +220,11 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   for (const std::size_t axis : telling_axes(rows)) write_wins(out, rows, axis, names[axis], merit, options);
   if (const std::string beside = beside_in_words(rows); !beside.empty()) write_all(out, {beside}, options);
   write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
+  write_all(out, flat_in_words(rows, kMostLines), options);
   write_map(out, rows, names, merit, options);
   write_all(out, tuned_in_words(rows), options);
   if (rows.heading.fair) write_worth(out, rows, merit.rule, options);
+  write_all(out, left_out_in_words(rows, kMostFailures), options);
   write_all(out, failures_in_words(rows, kMostFailures), options);
 }
 

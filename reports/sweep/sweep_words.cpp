@@ -12,12 +12,19 @@
 #include <string_view>
 #include <utility>
 
+#include "models/base/text.hpp"
 #include "reports/caveats_text.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"
 #include "sim/sweep/summary.hpp"
 
 namespace accosim {
+
+bool are_whole(const Numbers& numbers) {
+  return numbers.unit.empty() && std::all_of(numbers.values.begin(), numbers.values.end(),
+                                             [](double value) { return value == std::floor(value); });
+}
+
 namespace {
 
 /// What is fast, and what a picture shows of it; {} is the baseline.
@@ -34,53 +41,128 @@ constexpr ScoreWords kScores[] = {
     {"the least cost of all tokens", "cost of all tokens"}};
 const ScoreWords& words_of(Score by) { return kScores[static_cast<std::size_t>(by)]; }
 
-/// Things that are counted: between two of them there is nothing.
-bool are_whole(const Numbers& numbers) {
-  return numbers.unit.empty() && std::all_of(numbers.values.begin(), numbers.values.end(),
-                                             [](double value) { return value == std::floor(value); });
+bool ends_with_key(const Axis& axis, std::initializer_list<std::string_view> keys) {
+  const std::string_view last = std::string_view(axis.pointer).substr(axis.pointer.rfind('/') + 1);
+  return std::find(keys.begin(), keys.end(), last) != keys.end();
 }
 
-/// "from count = 4 on", "between 12 and 25 Gbit/s (adapter)", "above 25 Gbit/s (adapter)".
+/// Of whole numbers, so that the axis' name can stand behind one: "6 V100 nodes".
+bool is_count(const Axis& axis, const std::string& name) {
+  return name.rfind("count", 0) != 0 &&
+         ends_with_key(
+             axis, {"count", "gpus", "gradient_accumulation_steps", "global_batch_size", "micro_batch_size",
+                    "sequence_length", "tensor_parallel_size", "pipeline_parallel_size", "virtual_pipeline_stages"});
+}
+
+/// Numbers of an axis as a sentence has them.
+struct AxisWords {
+  AxisWords(const Axis& axis, std::string called)
+      : name(std::move(called)), numbers(*numbers_of(axis)), whole(are_whole(numbers)), count(is_count(axis, name)) {}
+
+  std::string range(const Interval& values, const char* to) const {
+    const auto shown = [&](double at) { return whole ? fmt::format("{:g}", at) : fmt::format("{:.3g}", at); };
+    return human_range(shown(values.low), shown(values.high), to) + numbers.unit;
+  }
+  /// Least and greatest of several lines.
+  std::string range(const Interval& values) const { return range(values, whole ? "-" : " to "); }
+  /// "6-8 V100 nodes", "n = 6", "25 Gbit/s (adapter)"
+  std::string named(const Interval& values) const {
+    if (!whole) return fmt::format("{} ({})", range(values), name);
+    return count ? range(values) + " " + name : fmt::format("{} = {}", name, range(values));
+  }
+
+  std::string name;
+  Numbers numbers;
+  bool whole, count;
+};
+
+/// "from 4 V100 nodes on", "between 12 and 25 Gbit/s (adapter)", "above 25 Gbit/s (adapter)".
 std::string from_in_words(const Axis& axis, const std::string& name, double low, double high) {
-  const Numbers numbers = *numbers_of(axis);
-  const bool whole = are_whole(numbers);
-  const auto shown = [&](double at) { return whole ? fmt::format("{:g}", std::ceil(at)) : written(numbers, at); };
-  const std::string least = shown(low), most = shown(high);
-  if (whole) return fmt::format("from {} = {}{} on", name, least, least == most ? "" : " to " + most);
+  const AxisWords words(axis, name);
+  if (words.whole) return fmt::format("from {} on", words.named({std::ceil(low), std::ceil(high)}));
+  const std::string least = written(words.numbers, low), most = written(words.numbers, high);
   return least == most ? fmt::format("above {} ({})", most, name)
                        : fmt::format("between {} and {} ({})", least, most, name);
 }
 
-/// The same of what ends there: "up to count = 4", "below 25 Gbit/s (adapter)".
-std::string until_in_words(const Axis& axis, const std::string& name, double low, double high) {
-  const Numbers numbers = *numbers_of(axis);
-  const bool whole = are_whole(numbers);
-  const auto shown = [&](double at) { return whole ? fmt::format("{:g}", std::ceil(at) - 1) : written(numbers, at); };
-  const std::string least = shown(low), most = shown(high);
-  if (whole) return fmt::format("up to {} = {}{}", name, least, least == most ? "" : " to " + most);
-  return fmt::format("below {}{} ({})", least, least == most ? "" : " to " + most, name);
+/// "faster with up to 6 V100 nodes; equal at 7; slower beyond", "slower below 25 Gbit/s (adapter); faster above".
+std::string course_in_words(const Course& course, const Heading& heading, const std::vector<std::string>& names) {
+  constexpr const char* kSides[] = {"faster", "equal", "slower"};
+  const AxisWords words(heading.axes[course.axis], names[course.axis]);
+  const auto crosses = [&](std::size_t bound) {
+    return course.sides[bound] != Side::kEqual && course.sides[bound + 1] != Side::kEqual;
+  };
+  // Between two whole numbers there is nothing.
+  const auto until = [&](std::size_t bound) {
+    const Interval& at = course.bounds[bound].until;
+    return words.whole && crosses(bound) ? Interval{std::ceil(at.low) - 1, std::ceil(at.high) - 1} : at;
+  };
+  const auto from = [&](std::size_t bound) {
+    const Interval& at = course.bounds[bound].from;
+    return words.whole && crosses(bound) ? Interval{std::ceil(at.low), std::ceil(at.high)} : at;
+  };
+  const char* const up_to = words.whole ? (words.count ? "with up to" : "up to") : crosses(0) ? "below" : "up to";
+  std::string text =
+      fmt::format("{} {} {}", kSides[static_cast<std::size_t>(course.sides[0])], up_to, words.named(until(0)));
+  bool known = true;  // where the side before ends, on every line
+  for (std::size_t i = 1; i < course.sides.size(); ++i) {
+    const char* const side = kSides[static_cast<std::size_t>(course.sides[i])];
+    const Interval begin = from(i - 1);
+    if (i + 1 == course.sides.size())
+      return text + (known ? fmt::format("; {} {}", side, words.whole ? "beyond" : "above")
+                           : fmt::format("; {} from {} on", side, words.range(begin)));
+    const Interval end = until(i);
+    known = begin.low == begin.high && end.low == end.high;
+    text += !known                 ? fmt::format("; then {}", side)
+            : begin.low == end.low ? fmt::format("; {} at {}", side, words.range(begin))
+                                   : fmt::format("; {} from {}", side, words.range({begin.low, end.low}, " to "));
+  }
+  return text;
 }
 
-std::string place_in_words(const RatioChange& change, const Heading& heading, const std::vector<std::string>& names) {
-  return (change.from ? from_in_words : until_in_words)(heading.axes[change.axis], names[change.axis], change.low,
-                                                        change.high);
+/// "V100 and T4" of "16 V100 and 8 T4".
+std::string without_counts(const std::string& gpus) {
+  std::string text;
+  for (std::size_t at = 0; at < gpus.size();) {
+    const std::size_t end = std::min(gpus.find(' ', at), gpus.size());
+    const std::string word = gpus.substr(at, end - at);
+    if (word.find_first_not_of("0123456789") != std::string::npos) text += (text.empty() ? "" : " ") + word;
+    at = end + 1;
+  }
+  return text;
+}
+
+/// "the 64 V100", "the V100" of one; "the V100 or the A100" where they are not the same everywhere.
+std::string gpus_in_words(const std::vector<std::string>& all) {
+  std::vector<std::string> names;
+  for (const std::string& gpus : all) {
+    const bool counted = all.size() == 1 && gpus.rfind("1 ", 0) != 0;
+    std::string name = "the " + (counted ? gpus : without_counts(gpus));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  return in_words(names, " or ");
 }
 
 std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
 std::string lines_in_words(std::size_t lines) { return lines > 1 ? fmt::format(" ({} lines of points)", lines) : ""; }
 
-/// "The 64 V100-SXM2-32GB are worth it from count = 6 on; below, 32 A100-SXM4-80GB alone are faster."
-std::string change_in_words(const WorthChange& change, const Heading& heading, const std::vector<std::string>& names) {
-  std::string where = place_in_words(change.where, heading, names);
-  if (where.rfind("between", 0) == 0) where = "from " + where + " on";
-  const auto is_one = [](const std::string& gpus) { return gpus.rfind("1 ", 0) == 0; };
-  std::string others = "The others are", part = "the fastest part alone is";
-  if (!change.others.empty())
-    others = is_one(change.others) ? "The " + change.others.substr(2) + " is" : "The " + change.others + " are";
-  if (!change.part.empty()) part = change.part + (is_one(change.part) ? " alone is" : " alone are");
-  return fmt::format("{} worth it {}{}; {}, {} faster.", others, where, lines_in_words(change.where.steps.size()),
-                     change.where.from ? "below" : "above", part);
+/// " Adding the 64 V100 to the 32 A100: faster with up to 6 V100 nodes; slower beyond."
+std::string course_in_words(const WorthCourse& course, const Heading& heading, const std::vector<std::string>& names) {
+  const std::string parts = gpus_in_words(course.parts), where = course_in_words(course.where, heading, names);
+  const bool swaps = parts.find(" or ") != std::string::npos;  // there may be so many others that these are the part
+  return (swaps ? fmt::format(" Beside {} alone, whichever is faster, the whole cluster is {}", parts, where)
+                : fmt::format(" Adding {} to {}: {}", gpus_in_words(course.others), parts, where)) +
+         lines_in_words(course.where.lines) + ".";
+}
+
+constexpr std::size_t kMostCourses = 3;
+
+/// Of the lines that go otherwise than those that are said.
+std::string more_in_words(const auto& courses, const auto& lines_of) {
+  std::size_t lines = 0;
+  for (std::size_t i = kMostCourses; i < courses.size(); ++i) lines += lines_of(courses[i]);
+  return lines == 0 ? "" : fmt::format(" On {} more line{} of points it goes otherwise.", lines, lines == 1 ? "" : "s");
 }
 
 /// Of a schedule, or of the winner at each point.
@@ -98,11 +180,11 @@ void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::opti
                             : fmt::format("{} of {}", worth.pays, points_in_words(worth.points));
   if (worth.open > 0) text += fmt::format(" (at {} the interval leaves it open)", points_in_words(worth.open));
   const std::vector<std::string> names = axis_names(rows.heading.axes);
-  const std::vector<WorthChange> changes = worth_changes(rows, schedule, rule);
-  constexpr std::size_t kMostChanges = 3;
+  const std::vector<WorthCourse> courses = worth_courses(rows, schedule, rule);
   text += ".";
-  for (std::size_t i = 0; i < std::min(changes.size(), kMostChanges); ++i)
-    text += " " + change_in_words(changes[i], rows.heading, names);
+  for (std::size_t i = 0; i < std::min(courses.size(), kMostCourses); ++i)
+    text += course_in_words(courses[i], rows.heading, names);
+  text += more_in_words(courses, [](const WorthCourse& each) { return each.where.lines; });
   words.push_back(std::move(text));
 }
 
@@ -127,7 +209,7 @@ std::string unfit_in_words(const SweepRows& rows) {
   std::string text;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
     const auto points = std::count_if(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
-      return row.done() && fits_anywhere(row) && !row.schedules[s].fits();
+      return row.done() && row.has(s) && fits_anywhere(row) && !row.schedules[s].fits();
     });
     if (points > 0)
       text += fmt::format("{}{}{} at {}", text.empty() ? " Into memory " : ", ", rows.heading.schedules[s],
@@ -136,13 +218,16 @@ std::string unfit_in_words(const SweepRows& rows) {
   return text.empty() ? text : text + " (-).";
 }
 
+bool has_cost(const Row& row) {
+  return std::any_of(row.schedules.begin(), row.schedules.end(), [](const Metrics& each) { return each.cost; });
+}
+
 /// " 1 point (cluster = mine) has no price_per_gpu_hour and takes no part."; empty where cost is not asked for.
 std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t points = 0;
   std::string first;
   for (const Row& row : rows.rows)
-    if (merit.by == Score::kCost && row.done() && !row.schedules.front().cost && points++ == 0)
-      first = point_in_words(rows, row);
+    if (merit.by == Score::kCost && row.done() && !has_cost(row) && points++ == 0) first = point_in_words(rows, row);
   if (points == 0) return "";
   return fmt::format(" {} ({}) {} no price_per_gpu_hour and {} no part.", points_in_words(points),
                      points == 1 ? first : "the first is " + first, points == 1 ? "has" : "have",
@@ -247,21 +332,13 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
 
 namespace {
 
-bool ends_with_key(const Axis& axis, std::initializer_list<std::string_view> keys) {
-  const std::string_view last = std::string_view(axis.pointer).substr(axis.pointer.rfind('/') + 1);
-  return std::find(keys.begin(), keys.end(), last) != keys.end();
-}
-
 /// "dgx-h100-4x8", "2 nodes", "adapter = 100 Gbit/s".
 std::string value_in_words(const Axis& axis, const std::string& name, std::size_t at) {
   const std::optional<Numbers> numbers = numbers_of(axis);
   std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
   if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
-  const bool counts = numbers && are_whole(*numbers) &&
-                      ends_with_key(axis, {"count", "gpus", "gradient_accumulation_steps", "global_batch_size",
-                                           "micro_batch_size", "sequence_length", "tensor_parallel_size",
-                                           "pipeline_parallel_size", "virtual_pipeline_stages"});
-  return counts && name.rfind("count", 0) != 0 ? value + " " + name : fmt::format("{} = {}", name, value);
+  return numbers && are_whole(*numbers) && is_count(axis, name) ? value + " " + name
+                                                                : fmt::format("{} = {}", name, value);
 }
 
 /// Whether points that are equal on `first` are so on `second`.
@@ -324,7 +401,10 @@ std::vector<std::string> unfit_points_in_words(const SweepRows& rows) {
   std::size_t points = 0;
   for (const Row& row : rows.rows) {
     if (fits_anywhere(row) || points++ >= kMostNamed) continue;
-    const auto share = [](const Metrics& figures) { return figures.memory_resident / figures.memory_capacity; };
+    const auto share = [](const Metrics& figures) {  // of one that is left out nobody knows
+      return figures.memory_capacity > Bytes{0} ? figures.memory_resident / figures.memory_capacity
+                                                : std::numeric_limits<double>::infinity();
+    };
     const auto nearest = std::min_element(row.schedules.begin(), row.schedules.end(),
                                           [&](const Metrics& a, const Metrics& b) { return share(a) < share(b); });
     std::string text =
@@ -368,9 +448,9 @@ std::string samples_in_words(const std::vector<Ranked>& ranking) {
   }
   if (most < 1.001 * least) return "";
   return fmt::format(
-      " Points ask for updates of {} to {} samples, and larger ones communicate less often: --set "
-      "/training/global_batch_size={:.0f} compares them at as many.",
-      human_count(least), human_count(most), most);
+      " Points ask for updates of {} to {} samples, and larger ones communicate less often: a "
+      "/training/global_batch_size that all can share out compares them at as many.",
+      human_count(least), human_count(most));
 }
 
 }  // namespace
@@ -391,9 +471,9 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   const bool added = rows.heading.tuned && ranking.front().schedule + 1 == rows.heading.schedules.size();
   const double updates = figures.total_time / figures.update_time;
   std::string text = fmt::format(
-      "Of all points the {} is {}, with {}: all tokens in {} (80 %: {}), {} GPU-hours", cost ? "cheapest" : "fastest",
-      point_in_words(rows, best), added ? fmt::format("{} ({})", label, best.best_synchronous) : label,
-      human_clock(figures.total_time),
+      "Of all points the {} is {}, with {}: all tokens in {} (80 %: {}), {} GPU-hours",
+      cost ? "cheapest" : "fastest per token", point_in_words(rows, best),
+      added ? fmt::format("{} ({})", label, best.best_synchronous) : label, human_clock(figures.total_time),
       human_range(human_clock(updates * figures.update_time_low), human_clock(updates * figures.update_time_high)),
       human_count(figures.gpu_hours));
   if (const std::optional<Interval> costs = metric_named("cost").interval.of(figures))
@@ -429,6 +509,56 @@ std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit&
 
 namespace {
 
+/// A term of what binds as the subject of a sentence.
+struct BindingWords {
+  const char *term, *subject;
+  bool of_network = false;
+};
+constexpr BindingWords kBindings[] = {{kComputation, "computation binds"},
+                                      {"launch", "the launches of collectives bind"},
+                                      {"slots", "the PCIe links of the GPUs bind"},
+                                      {"inside nodes", "the links inside nodes bind"},
+                                      {"cost of messages", "the host's cost of messages binds"},
+                                      {"latency between nodes", "latency between nodes binds", true},
+                                      {kWindow, "the in-flight window binds", true},
+                                      {"wire", "the wire binds", true}};
+
+}  // namespace
+
+std::string binding_in_words(const Binding& binds, const std::string& pointer) {
+  const auto* const known = std::find_if(std::begin(kBindings), std::end(kBindings),
+                                         [&](const BindingWords& each) { return binds.term == each.term; });
+  const bool found = known != std::end(kBindings);
+  std::string text = found ? known->subject : binds.term + " bind";
+  if (binds.copied)
+    text = fmt::format("the host's copies ({:.3g} GB/s each way of a node) bind", 1e-9 * binds.copied->value);
+  const auto is_of = [&](const char* part) { return pointer.find(part) != std::string::npos; };
+  const bool says_it = (is_of("/nics/") || is_of("/fabric/")) && !(found && known->of_network);
+  return text + (says_it ? ", not the network" : "");
+}
+
+std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most) {
+  const std::vector<std::string> names = axis_names(rows.heading.axes);
+  const std::vector<FlatRange> ranges = flat_ranges(rows);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(ranges.size(), most); ++i) {
+    const FlatRange& range = ranges[i];
+    const Axis& axis = rows.heading.axes[range.axis];
+    const Numbers numbers = *numbers_of(axis);
+    std::string text =
+        are_whole(numbers)
+            ? fmt::format("From {} = {:g} to {:g}", names[range.axis], range.low, range.high)
+            : fmt::format("From {:.3g} to {} ({})", range.low, written(numbers, range.high), names[range.axis]);
+    text += " nothing changes";
+    if (range.binds) text += ": " + binding_in_words(*range.binds, axis.pointer);
+    words.push_back(text + lines_in_words(range.lines) + ".");
+  }
+  if (ranges.size() > most) words.push_back(fmt::format("... and {} more such.", ranges.size() - most));
+  return words;
+}
+
+namespace {
+
 /// "The best synchronous schedule is ddp at 2 points; zero1 at 1 point.": from the most often on.
 std::string often_in_words(const SweepRows& rows, const char* title, std::string Row::*form) {
   std::map<std::string, std::size_t> forms;
@@ -454,12 +584,12 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows) {
     const OverBest over = over_best(rows, s);
     if (over.faster == 0) continue;
     std::string said =
-        fmt::format("{} is faster than that at {} of {}: {:.2f} to {:.2f} times as fast at equal samples",
+        fmt::format("{} is faster than that at {} of {} ({:.2f} to {:.2f} times as fast at equal samples)",
                     rows.heading.schedules[s], over.faster, points_in_words(over.points), over.least, over.most);
-    for (const RatioChange& change : over.changes)
-      said += fmt::format("; faster {}{}", place_in_words(change, rows.heading, names),
-                          lines_in_words(change.steps.size()));
-    words.push_back(said + ".");
+    for (std::size_t i = 0; i < std::min(over.courses.size(), kMostCourses); ++i)
+      said += fmt::format("{} {}{}", i == 0 ? ":" : ", or", course_in_words(over.courses[i], rows.heading, names),
+                          lines_in_words(over.courses[i].lines));
+    words.push_back(said + "." + more_in_words(over.courses, [](const Course& each) { return each.lines; }));
   }
   if (words.size() == 1) words.emplace_back("At no point is any other schedule faster than that.");
   if (std::string other = often_in_words(rows, "The best delayed or local one is ", &Row::best_delayed); !other.empty())
@@ -510,6 +640,19 @@ std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t mo
     words.push_back(fmt::format("Failed: {}, the first of them {}: {}", points_in_words(failures[i].points),
                                 failures[i].first, failures[i].why));
   if (failures.size() > most) words.push_back(fmt::format("... and {} more reasons.", failures.size() - most));
+  return words;
+}
+
+std::vector<std::string> left_out_in_words(const SweepRows& rows, std::size_t most) {
+  const std::vector<LeftOutHere> all = left_out_in(rows);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
+    const std::string first = point_in_words(rows, *all[i].first);
+    words.push_back(fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[all[i].schedule],
+                                points_in_words(all[i].points),
+                                all[i].points > 1 ? ", the first of them " + first : " (" + first + ")", all[i].why));
+  }
+  if (all.size() > most) words.push_back(fmt::format("... and {} more reasons.", all.size() - most));
   return words;
 }
 

@@ -36,6 +36,20 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit);
 /// "acco takes over from zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most);
 
+/// Things that are counted: between two of them there is nothing.
+bool are_whole(const Numbers& numbers);
+
+/// What an axis of numbers that alone tells the points apart comes to: which schedule and form is the best where, and
+/// what binds where. Empty of other sweeps.
+std::vector<std::string> along_in_words(const SweepRows& rows, const Merit& merit);
+
+/// "the host's copies (6 GB/s each way of a node) bind, not the network": that only of an axis of the network.
+std::string binding_in_words(const Binding& binds, const std::string& pointer);
+
+/// "From 100 to 400 Gbit/s (adapter) nothing changes: the host's copies (6 GB/s each way of a node) bind, not the
+/// network.": at most `most`, then how many more.
+std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most);
+
 /// Of a sweep with Heading::tuned: which schedule is the best synchronous one where, and what each is worth beside it.
 std::vector<std::string> tuned_in_words(const SweepRows& rows);
 /// Of a sweep with Heading::fair: where the whole cluster is faster than its fastest part alone, and where not.
@@ -48,5 +62,7 @@ std::vector<std::string> unfit_points_in_words(const SweepRows& rows);
 std::vector<std::string> cautions_in_words(const SweepRows& rows);
 /// "Failed: 3 points, the first of them 12: why": at most `most`, then how many more.
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most);
+/// "Left out: zero3 at 3 points, the first of them 2 stages: why", likewise.
+std::vector<std::string> left_out_in_words(const SweepRows& rows, std::size_t most);
 
 }  // namespace accosim

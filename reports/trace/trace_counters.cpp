@@ -133,8 +133,11 @@ void TraceCounters::add_flows(const Span& span, const Plan& plan) {
   const std::int64_t from = trace_nanoseconds(begin), to = trace_nanoseconds(span.end);
   if (to > from)
     for (const Plan::Flow& flow : plan.flows) {
-      const double rate = flow.bytes.value / (static_cast<double>(to - from) * 1e-9);
-      for (const int link : graph_.paths.at(flow.path).links) {
+      const Path& path = graph_.paths.at(flow.path);
+      for (const int link : path.links) {
+        // Of a folded graph the flow is one of equal ones, which may share the link or go over others like it.
+        const double bytes = flow.bytes.value * path.alike / graph_.links.at(link).alike;
+        const double rate = bytes / (static_cast<double>(to - from) * 1e-9);
         links_[link].change(from, rate);
         links_[link].change(to, -rate);
       }

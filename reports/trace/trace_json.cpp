@@ -54,17 +54,26 @@ TraceWriter::TraceWriter(std::ostream& out, TraceOptions options) : out_(out), o
 
 void TraceWriter::begin_schedule(const EventGraph& graph, const std::string& label,
                                  const std::vector<std::string>& rank_names, int first_pid,
-                                 std::vector<MemoryCourse> memory) {
+                                 std::vector<MemoryCourse> memory, RanksShown shown) {
   end_schedule();
   graph_ = &graph;
   label_ = label;
   rank_names_ = rank_names;
   first_pid_ = first_pid;
   left_ = options_.max_events;
+  shown_ = std::move(shown);
+  if (shown_.drawn.empty()) {
+    shown_.ranks = static_cast<int>(graph.ranks.size());
+    for (int rank = 0; rank < shown_.ranks; ++rank) {
+      const bool asked =
+          options_.ranks.empty() || std::binary_search(options_.ranks.begin(), options_.ranks.end(), rank);
+      shown_.drawn.push_back(asked ? std::vector<int>{rank} : std::vector<int>{});
+    }
+  }
   for (const Rank& rank : graph.ranks) {
     threads_.emplace_back(graph.programs.at(rank.program).lanes.size());
   }
-  process_named_.assign(graph.ranks.size() + 1, false);
+  process_named_.assign(static_cast<std::size_t>(shown_.ranks) + 1, false);
   if (options_.counters)
     counters_.emplace(graph, std::move(memory), options_.max_repeats,
                       [this](const CounterFigure& figure) { draw(figure); });
@@ -121,10 +130,6 @@ void TraceWriter::finish() {
 
 TraceWriter::Thread& TraceWriter::thread_of(const Span& span) { return threads_.at(span.rank).at(span.lane); }
 
-bool TraceWriter::drawn(int rank) const {
-  return options_.ranks.empty() || std::binary_search(options_.ranks.begin(), options_.ranks.end(), rank);
-}
-
 void TraceWriter::draw_body(Thread& thread) {
   if (thread.body.empty()) return;
   const std::vector<Span> body = std::move(thread.body);
@@ -153,8 +158,8 @@ void TraceWriter::draw_body(Thread& thread) {
        fmt::format(",\"repetitions\":{},\"period_us\":{}", first.repeat, microseconds(nanoseconds(first.period))));
 }
 
-/// Writes `slice`, after cutting it to begin where the lane's last one ends; one without duration as an instant.
-/// Returns whether a slice was written.
+/// Writes `slice` for each rank that it is drawn for, after cutting it to begin where the lane's last one ends; one
+/// without duration as an instant. Returns whether a slice was written.
 bool TraceWriter::draw(const Span& span, Slice& slice, const std::string& name, const std::string& category,
                        const std::string& args) {
   Thread& thread = thread_of(span);
@@ -165,14 +170,18 @@ bool TraceWriter::draw(const Span& span, Slice& slice, const std::string& name, 
   slice.begin = std::max(slice.begin, thread.last_end);
   slice.end = std::max(slice.begin, slice.end);
   thread.last_end = slice.end;
-  if (!take(1)) return false;
-  name_thread(span);
+  const std::vector<int>& numbers = shown_.drawn[static_cast<std::size_t>(slice.rank)];
+  if (!take(static_cast<std::int64_t>(numbers.size()))) return false;
   const bool instant = slice.begin == slice.end;
-  write(fmt::format(
-      R"({{"ph":"{}","pid":{},"tid":{},"ts":{}{},"name":{},"cat":{},"args":{{"iteration":{},"class":{}{}}}}})",
-      instant ? "i" : "X", pid_of(slice.rank), slice.lane + 1, microseconds(slice.begin),
-      instant ? ",\"s\":\"t\"" : ",\"dur\":" + microseconds(slice.end - slice.begin), quoted_json(name),
-      quoted_json(category), span.iteration, quoted_json(category), args));
+  for (const int number : numbers) {
+    if (!thread.named) name_thread(span, number);
+    write(fmt::format(
+        R"({{"ph":"{}","pid":{},"tid":{},"ts":{}{},"name":{},"cat":{},"args":{{"iteration":{},"class":{}{}}}}})",
+        instant ? "i" : "X", pid_of(number), slice.lane + 1, microseconds(slice.begin),
+        instant ? ",\"s\":\"t\"" : ",\"dur\":" + microseconds(slice.end - slice.begin), quoted_json(name),
+        quoted_json(category), span.iteration, quoted_json(category), args));
+  }
+  thread.named = true;
   return !instant;
 }
 
@@ -186,7 +195,7 @@ void TraceWriter::name_process(int rank) {
   const auto at = static_cast<std::size_t>(rank);
   if (process_named_[at]) return;
   process_named_[at] = true;
-  std::string process = at == threads_.size() ? label_ + " / links" : fmt::format("{} / rank {}", label_, rank);
+  std::string process = rank == shown_.ranks ? label_ + " / links" : fmt::format("{} / rank {}", label_, rank);
   if (at < rank_names_.size() && !rank_names_[at].empty()) process += fmt::format(" ({})", rank_names_[at]);
   name(pid_of(rank), 0, "process_name", "name", quoted_json(process));
   name(pid_of(rank), 0, "process_sort_index", "sort_index", fmt::format("{}", pid_of(rank)));
@@ -194,39 +203,41 @@ void TraceWriter::name_process(int rank) {
 
 /// Names the process and the thread of `span` before their first event. tid 0 is the idle task to some readers, so
 /// lanes count from 1.
-void TraceWriter::name_thread(const Span& span) {
-  Thread& thread = thread_of(span);
-  if (thread.named) return;
-  thread.named = true;
-  name_process(span.rank);
+void TraceWriter::name_thread(const Span& span, int number) {
+  name_process(number);
   const Program& program = graph_->programs[graph_->ranks[span.rank].program];
   const std::string lane =
       span.lane < program.lane_names.size() ? program.lane_names[span.lane] : fmt::format("lane {}", span.lane);
-  name(pid_of(span.rank), span.lane + 1, "thread_name", "name", quoted_json(lane));
-  name(pid_of(span.rank), span.lane + 1, "thread_sort_index", "sort_index", fmt::format("{}", span.lane));
+  name(pid_of(number), span.lane + 1, "thread_name", "name", quoted_json(lane));
+  name(pid_of(number), span.lane + 1, "thread_sort_index", "sort_index", fmt::format("{}", span.lane));
 }
 
 void TraceWriter::draw(const CounterFigure& figure) {
-  if (!take(1)) return;
-  const int process = figure.rank < 0 ? static_cast<int>(threads_.size()) : figure.rank;
-  name_process(process);
+  const std::vector<int> links{shown_.ranks};
+  const std::vector<int>& processes = figure.rank < 0 ? links : shown_.drawn[static_cast<std::size_t>(figure.rank)];
+  if (!take(static_cast<std::int64_t>(processes.size()))) return;
   const std::string& what = figure.link < 0 ? std::string(figure.name) : graph_->links.at(figure.link).name;
-  write(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"ts":{},"name":{},"cat":"counter","args":{{"{}":{:.7g}}}}})",
-                    pid_of(process), microseconds(figure.time), quoted_json(what), figure.unit, figure.value));
+  for (const int process : processes) {
+    name_process(process);
+    write(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"ts":{},"name":{},"cat":"counter","args":{{"{}":{:.7g}}}}})",
+                      pid_of(process), microseconds(figure.time), quoted_json(what), figure.unit, figure.value));
+  }
 }
 
 /// A part of a meeting has come; its arrows are drawn when all have.
-void TraceWriter::meet(const Span& span, const Slice* slice) {
+void TraceWriter::meet(const Span& span, Slice* slice) {
   Meeting& meeting = meetings_[span.rendezvous];
   meeting.label = span.label;
   ++meeting.parts;
-  if (slice != nullptr) meeting.slices.push_back(*slice);
-
   const Rank& rank = graph_->ranks[span.rank];
   const auto& ops = graph_->programs[rank.program].lanes[span.lane];
   const auto op = static_cast<std::size_t>(span.op);
   const int slot = op < ops.size() ? ops[op].slot : -1;
   const bool known = slot >= 0 && static_cast<std::size_t>(slot) < rank.groups.size();
+  if (slice != nullptr) {
+    slice->slot = known ? static_cast<std::size_t>(slot) : 0;
+    meeting.slices.push_back(*slice);
+  }
   const std::size_t expected = known ? graph_->groups.at(rank.groups[slot]).members.size() : 0;
   if (meeting.parts == expected) {
     draw_flows(meeting);
@@ -237,16 +248,27 @@ void TraceWriter::meet(const Span& span, const Slice* slice) {
   }
 }
 
+/// Of each group of the whole graph that the meeting stands for, between those of its ranks that are drawn.
+void TraceWriter::draw_flows(const Meeting& meeting) {
+  std::map<int, std::vector<Slice>> groups;
+  for (Slice slice : meeting.slices)
+    for (const int number : shown_.drawn[static_cast<std::size_t>(slice.rank)]) {
+      slice.rank = number;
+      groups[shown_.groups.empty() ? 0 : shown_.groups[static_cast<std::size_t>(number)].at(slice.slot)].push_back(
+          slice);
+    }
+  for (auto& [group, slices] : groups) draw_flows(std::move(slices), meeting.label);
+}
+
 /// From the part of the first rank over the others to the last. All begin together unless rounding cut one, so the
 /// latest begin lies in every slice; if not, each arrow stands at its own slice's begin, still in order.
-void TraceWriter::draw_flows(const Meeting& meeting) {
-  std::vector<Slice> slices = meeting.slices;
+void TraceWriter::draw_flows(std::vector<Slice> slices, std::uint16_t of) {
   if (slices.size() < 2 || !take(static_cast<std::int64_t>(slices.size()))) return;
   std::sort(slices.begin(), slices.end(),
             [](const Slice& a, const Slice& b) { return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank); });
   const std::int64_t latest = slices.back().begin;
   const bool common = std::all_of(slices.begin(), slices.end(), [&](const Slice& s) { return latest < s.end; });
-  const std::string name = quoted_json(graph_->labels[meeting.label].name);
+  const std::string name = quoted_json(graph_->labels[of].name);
   for (const Slice& slice : slices) {
     const char* phase = &slice == &slices.front() ? "s" : &slice == &slices.back() ? "f" : "t";
     write(fmt::format(R"({{"ph":"{}","pid":{},"tid":{},"ts":{},"name":{},"cat":"collective","id":{}{}}})", phase,

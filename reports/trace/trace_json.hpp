@@ -24,6 +24,14 @@ struct TraceOptions {
   int max_repeats = 64;               ///< repetitions of a span drawn one by one; more become one slice "x N"
 };
 
+/// Of a folded graph (sim/player/fold.hpp): the ranks of the whole one that are drawn, with the spans of those that
+/// stand for them.
+struct RanksShown {
+  int ranks = 0;                         ///< of the whole graph
+  std::vector<std::vector<int>> drawn;   ///< by rank of the folded graph: those drawn of the whole one
+  std::vector<std::vector<int>> groups;  ///< by rank of the whole graph: its groups there, by slot; of those drawn
+};
+
 /// One process a rank, one thread a lane. Each op is a slice, one without duration an instant; where a rank waited for
 /// others a slice "wait for ranks" comes before; arrows join the parts of a collective. The end of updates is a mark
 /// that says how many. The links of a schedule are a process of their own. Times are whole nanoseconds, written as
@@ -36,9 +44,9 @@ class TraceWriter {
   /// The spans added from now on are of `graph`, which must live until end_schedule(), the next schedule or finish().
   /// Rank r becomes process first_pid + r, "label / rank r (rank_names[r])", without the brackets where there is no
   /// such name; the links become the process after the last rank's. `memory`: by rank, for its track; empty: there is
-  /// none.
+  /// none. `shown`: where `graph` is folded, and then in place of TraceOptions::ranks.
   void begin_schedule(const EventGraph& graph, const std::string& label, const std::vector<std::string>& rank_names,
-                      int first_pid, std::vector<MemoryCourse> memory = {});
+                      int first_pid, std::vector<MemoryCourse> memory = {}, RanksShown shown = {});
   /// In order of their ends, as SpanSink. Throws std::logic_error where a span overlaps an earlier one of its lane by
   /// more than rounding explains or no schedule has begun, std::range_error for a time beyond 9e9 s, std::out_of_range
   /// for a rank, lane or label that the graph does not have.
@@ -54,12 +62,13 @@ class TraceWriter {
  private:
   struct Thread {
     std::int64_t last_end = INT64_MIN;  // of what is drawn, in nanoseconds
-    bool named = false;
-    std::vector<Span> body;  // repeated spans of one loop body, drawn together: they take turns on the lane
+    bool named = false;                 // of all ranks that it is drawn for
+    std::vector<Span> body;             // repeated spans of one loop body, drawn together: they take turns on the lane
   };
   struct Slice {
     int rank = 0, lane = 0;
     std::int64_t begin = 0, end = 0;
+    std::size_t slot = 0;  // of a collective: which of the rank's groups meets
   };
   struct Meeting {
     std::uint16_t label = 0;
@@ -68,17 +77,18 @@ class TraceWriter {
   };
 
   Thread& thread_of(const Span& span);
-  bool drawn(int rank) const;
+  bool drawn(int rank) const { return !shown_.drawn[static_cast<std::size_t>(rank)].empty(); }
   void draw(const Span& span);
   void draw_body(Thread& thread);
   bool draw(const Span& span, Slice& slice, const std::string& name, const std::string& category,
             const std::string& args);
   void name(int pid, int tid, const char* what, const std::string& key, const std::string& value);
   void name_process(int rank);
-  void name_thread(const Span& span);
+  void name_thread(const Span& span, int number);
   void draw(const CounterFigure& figure);
-  void meet(const Span& span, const Slice* slice);
+  void meet(const Span& span, Slice* slice);
   void draw_flows(const Meeting& meeting);
+  void draw_flows(std::vector<Slice> slices, std::uint16_t of);
   bool take(std::int64_t events);
   void write(const std::string& event);
   int pid_of(int rank) const { return first_pid_ + rank; }
@@ -96,6 +106,7 @@ class TraceWriter {
   std::string label_;
   std::vector<std::string> rank_names_;
   int first_pid_ = 0;
+  RanksShown shown_;
   std::vector<std::vector<Thread>> threads_;  // by rank and lane
   std::vector<bool> process_named_;           // by rank, and of the links
   std::map<std::int64_t, Meeting> meetings_;  // not complete, by number

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -54,8 +55,19 @@ std::string without_numbers(const std::string& text) {
   return rest;
 }
 
-void count(Findings& advice, const TriedPoint& point, std::size_t at, FormResult& form) {
+/// Whether it is what nobody asked for: Knob::later.
+bool is_later(const CandidateSpace& space, const TriedPoint& point) {
+  const Candidate candidate = candidate_of(space, point.index);
+  const std::vector<Knob>& knobs = space.forms[candidate.form].knobs;
+  for (std::size_t k = 0; k < knobs.size(); ++k)
+    if (candidate.at[k] >= knobs[k].later) return true;
+  return false;
+}
+
+void count(Findings& advice, const CandidateSpace& space, std::size_t at, FormResult& form) {
+  const TriedPoint& point = advice.points[at];
   ++form.points;
+  if (point.evaluation.has_time) ++advice.simulated;
   switch (point.evaluation.state) {
     case PointState::kPlayed:
       ++advice.played;
@@ -76,6 +88,7 @@ void count(Findings& advice, const TriedPoint& point, std::size_t at, FormResult
     case PointState::kPostponed:
     case PointState::kRefused: break;
   }
+  if (is_later(space, point)) return;
   ++form.refused;
   const std::string why = reason_of(point.refusal);
   const auto known = std::find_if(advice.refusals.begin(), advice.refusals.end(), [&](const Refusal& each) {
@@ -133,6 +146,18 @@ std::optional<std::size_t> sooner_than(const std::vector<TriedPoint>& points, st
   return sooner;
 }
 
+std::vector<std::size_t> cheapest_by_nodes(const std::vector<TriedPoint>& points, std::size_t winner,
+                                           const std::vector<std::size_t>& order) {
+  std::map<int, std::size_t> cheapest;
+  for (const std::size_t i : by_time(points, order)) {
+    const Evaluation& each = points[i].evaluation;
+    if (each.caveats.count() <= points[winner].evaluation.caveats.count()) cheapest.try_emplace(each.nodes, i);
+  }
+  std::vector<std::size_t> all;
+  for (const auto& [nodes, i] : cheapest) all.push_back(i);
+  return all;
+}
+
 }  // namespace
 
 std::string reason_of(const std::string& error) {
@@ -159,7 +184,7 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
   advice.forms.resize(space.forms.size());
   for (std::size_t f = 0; f < space.forms.size(); ++f) advice.forms[f].form = f;
   const auto form_of = [&](std::size_t i) { return candidate_of(space, points[i].index).form; };
-  for (std::size_t i = 0; i < points.size(); ++i) count(advice, points[i], i, advice.forms[form_of(i)]);
+  for (std::size_t i = 0; i < points.size(); ++i) count(advice, space, i, advice.forms[form_of(i)]);
   std::stable_sort(advice.refusals.begin(), advice.refusals.end(),
                    [](const Refusal& a, const Refusal& b) { return a.points > b.points; });
   const std::vector<std::size_t> order = by_merit(points);
@@ -172,6 +197,7 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
     for (const std::size_t i : order) {
       const bool longer = takes_longer(points[i], points[*advice.winner]);
       if (!advice.next && longer && form_of(i) == own) advice.next = i;
+      if (!advice.synchronous && points[i].evaluation.synchronous) advice.synchronous = i;
       const bool rival = points[i].evaluation.caveats.count() <= points[*advice.winner].evaluation.caveats.count();
       if (!advice.second && rival && form_of(i) != own) advice.second = i;
       if (i != *advice.winner && rival &&
@@ -181,8 +207,10 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
       }
     }
     if (!advice.second) advice.second = advice.next;
+    if (advice.synchronous == advice.winner) advice.synchronous.reset();
     advice.faster = faster_than(points, *advice.winner, order, form_of);
     advice.sooner = sooner_than(points, *advice.winner, order, within);
+    advice.by_nodes = cheapest_by_nodes(points, *advice.winner, order);
   }
   for (FormResult& form : advice.forms)
     if (!form.best && form.other_batch > 0) note_nearest(form, points, space, asked);

@@ -34,18 +34,22 @@ struct Findings {
   std::vector<TriedPoint> points;  ///< by index in the space
   std::size_t candidates = 0;
   bool exhaustive = false;
-  std::size_t played = 0, tight = 0;  ///< `tight` of those played
+  std::size_t simulated = 0;          ///< those whose time is known: what the budget counts
+  std::size_t played = 0, tight = 0;  ///< of those that may win; `tight` of these
   std::size_t cannot_win = 0, do_not_fit = 0, other_batch = 0;
-  std::vector<Refusal> refusals;      ///< the most frequent first
-  std::optional<std::size_t> winner;  ///< indices in points, here and below; the one of the fewest caveats
-  std::optional<std::size_t> second;  ///< the best of another schedule that has no more caveats, else
-                                      ///< `next`
-  std::optional<std::size_t> next;    ///< the next of the winner's schedule that takes noticeably longer
+  std::vector<Refusal> refusals;           ///< the most frequent first
+  std::optional<std::size_t> winner;       ///< indices in points, here and below; the one of the fewest caveats
+  std::optional<std::size_t> second;       ///< the best of another schedule that has no more caveats, else
+                                           ///< `next`
+  std::optional<std::size_t> synchronous;  ///< where the winner is delayed or local: the best that is neither
+  std::optional<std::size_t> next;         ///< the next of the winner's schedule that takes noticeably longer
   /// Of those with more caveats than the winner the best of each schedule, where it is kNoticeablyFaster.
   std::vector<std::size_t> faster;
   /// Of those that spend little more than the winner, with no more caveats, the one that is done first, where that is
   /// noticeably sooner.
   std::optional<std::size_t> sooner;
+  /// Of points with no more caveats than the winner the cheapest on each number of nodes, from the fewest on.
+  std::vector<std::size_t> by_nodes;
   std::vector<FormResult> forms;   ///< from the best on
   std::vector<std::size_t> front;  ///< by time: no other is as good in time, memory and bytes and better in one of them
   std::vector<std::size_t> open;   ///< best of other schedules that the interval cannot tell from the winner

@@ -9,6 +9,7 @@
 #include "sim/advise/candidates.hpp"
 #include "sim/advise/evaluate.hpp"
 #include "sim/advise/takeover.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
@@ -27,11 +28,13 @@ struct Answer {
   AdviceQuery asked;
   std::size_t budget = 0;
   CandidateSpace space;
+  std::vector<Warning> cautions;      ///< about all predictions
   std::vector<std::string> left_out;  ///< alternatives that cannot be, with the reason
   std::vector<WrittenSchedule> written;
   Findings advice;
   /// What the updates of the winner and of the second are spent on; absent where there is no second.
   std::optional<UpdateBreakdown> winner_use, second_use;
+  std::optional<Adding> adding;  ///< of a mix: what its slower kinds of GPU bring, under the best synchronous schedule
   NetworkRate network;
   std::vector<std::size_t> rivals;  ///< indices in advice.points: those that other rates were tried with
   Takeovers takeovers;              ///< by index in rivals

@@ -1,6 +1,7 @@
 #include "sim/advise/candidates.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/base/json.hpp"
 
@@ -62,6 +63,19 @@ std::size_t index_of(const CandidateSpace& space, const Candidate& candidate) {
   return before + index;
 }
 
+std::vector<std::string> settings_of(const CandidateSpace& space, const Form& form, std::vector<std::string> set,
+                                     const std::vector<ScheduleKey>& keys) {
+  set.insert(set.begin(), form.first.begin(), form.first.end());
+  if (form.written) {
+    set.insert(set.end(), form.last.begin(), form.last.end());
+    return set;
+  }
+  set.push_back("/schedules=[" + schedule_json(form, keys) + "]");
+  set.push_back("/baseline=" + quoted_json(form.label));
+  if (space.published) set.emplace_back("/published={}");
+  return set;
+}
+
 std::vector<std::string> settings_of(const CandidateSpace& space, const Candidate& candidate) {
   const Form& form = space.forms[candidate.form];
   std::vector<std::string> settings;
@@ -71,11 +85,7 @@ std::vector<std::string> settings_of(const CandidateSpace& space, const Candidat
     for (const ScheduleKey& key : chosen.keys) set_key(keys, key);
     settings.insert(settings.end(), chosen.set.begin(), chosen.set.end());
   }
-  if (form.written) return settings;
-  settings.push_back("/schedules=[" + schedule_json(form, keys) + "]");
-  settings.push_back("/baseline=" + quoted_json(form.label));
-  if (space.published) settings.emplace_back("/published={}");
-  return settings;
+  return settings_of(space, form, std::move(settings), keys);
 }
 
 std::string options_in_words(const CandidateSpace& space, const Candidate& candidate) {

@@ -33,7 +33,9 @@ std::size_t size_of(const CandidateSpace& space);
 Candidate candidate_of(const CandidateSpace& space, std::size_t index);
 std::size_t index_of(const CandidateSpace& space, const Candidate& candidate);
 
-/// As --set takes them, in order.
+/// What makes the form with these settings of knobs, and these keys of the schedule: as --set takes it, in order.
+std::vector<std::string> settings_of(const CandidateSpace& space, const Form& form, std::vector<std::string> set,
+                                     const std::vector<ScheduleKey>& keys);
 std::vector<std::string> settings_of(const CandidateSpace& space, const Candidate& candidate);
 /// "micro_batch_size 8, gradient_accumulation_steps 4, overlap backward"; empty where nothing is written.
 std::string options_in_words(const CandidateSpace& space, const Candidate& candidate);

@@ -135,6 +135,9 @@ Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& se
   const double tolerance =
       as_asked.balance == Balance::kCounts ? std::max(asked.tolerance, kNearSamples) : asked.tolerance;
   Evaluation result;
+  result.nodes = node_count(scenario.cluster);
+  result.reduced = reduced_in(spec);
+  result.synchronous = is_synchronous(spec);
   // A rank that goes on while it waits does at least what is asked of it.
   result.samples = samples_asked(scenario);
   const bool grows = accumulates_while_waiting(spec);
@@ -185,6 +188,12 @@ UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::st
   const Evaluations evaluations(asked.network);
   const RunResult run = run_schedule(scenario, spec, evaluations);
   return breakdowns_of(scenario, {index}, {run}, evaluations).front();
+}
+
+std::optional<Adding> adding_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
+                                const std::string& label) {
+  const Scenario scenario = loaded(asked, settings);
+  return adding_of(scenario, labelled(scenario, label), asked.network);
 }
 
 NetworkRate network_rate_of(const Cluster& cluster) {

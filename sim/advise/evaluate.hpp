@@ -10,8 +10,10 @@
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "sim/explain/breakdown.hpp"
 #include "sim/network/network.hpp"
+#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"
 
 namespace accosim {
@@ -38,9 +40,12 @@ struct Evaluation {
   PointState state = PointState::kRefused;
   FitVerdict verdict = FitVerdict::kFits;
   double fit_probability = 1;
-  double memory = 0, capacity = 0;            ///< bytes, of the GPU that is least likely to fit
-  Caveats caveats;                            ///< why it may not be the best without saying so
-  double samples = 0;                         ///< of an update
+  double memory = 0, capacity = 0;  ///< bytes, of the GPU that is least likely to fit
+  Caveats caveats;                  ///< why it may not be the best without saying so
+  double samples = 0;               ///< of an update
+  int nodes = 0;
+  bool synchronous = true;
+  Dtype reduced = Dtype::kBf16;               ///< type in which gradients are sent
   bool has_time = false;                      ///< it was played: what follows is known
   double update_time = 0, low = 0, high = 0;  ///< s, with the 80 % interval; of kCannotWin the least
   Spread spread;
@@ -84,6 +89,7 @@ inline constexpr double kManyPasses = 10'000;
 struct PlayLimit {
   bool postponed = false;      ///< such a one waits
   std::optional<double> best;  ///< spent a sample, of those without a caveat; absent: all are played
+  std::size_t waiting = 0;     ///< so many more may have to be played after those that are tried now
 };
 inline constexpr double kManyCollectives = 1500;  ///< of an update
 
@@ -94,6 +100,10 @@ Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& se
 /// What its update is spent on.
 UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
                              const std::string& label);
+
+/// Of a synchronous schedule on a mix of GPUs: what the slower kinds add.
+std::optional<Adding> adding_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
+                                const std::string& label);
 
 /// What decides how fast the data of other GPUs comes: the link between sites, the adapters of a node, or the links in
 /// the only one; with the settings that make it `factor` times as fast.

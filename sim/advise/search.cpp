@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -19,7 +20,7 @@ std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t 
     if (!knobs[k].coarse) continue;
     std::vector<Candidate> more;
     for (const Candidate& each : all)
-      for (std::size_t i = 0; i < knobs[k].alternatives.size(); ++i) {
+      for (std::size_t i = 0; i < std::min(knobs[k].alternatives.size(), knobs[k].later); ++i) {
         more.push_back(each);
         more.back().at[k] = i;
       }
@@ -39,7 +40,7 @@ double steps_of(double spent) { return std::floor(std::log(spent) / std::log1p(k
 class Search {
  public:
   Search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within)
-      : space_(space), budget_(budget), tried_(tried), within_(within) {}
+      : space_(space), budget_(budget), most_(kLooksAPlay * budget), tried_(tried), within_(within) {}
 
   void everything() {
     std::vector<std::size_t> all(size_of(space_));
@@ -52,6 +53,7 @@ class Search {
     std::vector<std::size_t> all;
     for (const Candidate& each : space_.as_written) all.push_back(index_of(space_, each));
     budget_ = std::max(budget_, all.size());
+    most_ = std::max(most_, kLooksAPlay * budget_);
     play(all);
   }
 
@@ -60,17 +62,20 @@ class Search {
     for (std::size_t form = 0; form < space_.forms.size(); ++form)
       for (const std::size_t index : coarse_points(space_, form)) all.push_back(index);
     const std::size_t room = std::max<std::size_t>(1, budget_ / 2), every = (all.size() + room - 1) / room;
-    std::vector<std::size_t> some;
-    for (std::size_t i = 0; i < all.size(); i += every) some.push_back(all[i]);
-    play(some);
+    for (std::size_t first = 0; first < every && plays_ < room; ++first) {
+      std::vector<std::size_t> some;
+      for (std::size_t i = first; i < all.size(); i += every) some.push_back(all[i]);
+      play(some, room);
+    }
   }
 
   /// Every change of one knob around the best of each form, until that changes no best one.
   void refine() {
     for (;;) {
       std::vector<std::size_t> next;
-      for (const std::size_t form : forms_by_merit())
-        for (const std::size_t index : changes_of_one(best_.at(form))) next.push_back(index);
+      const std::vector<std::size_t> forms = forms_by_merit();
+      for (const std::size_t form : forms)
+        for (const std::size_t index : changes_of_one(best_.at(form), form == forms.front())) next.push_back(index);
       if (!play(next)) return;
     }
   }
@@ -79,8 +84,8 @@ class Search {
   bool refine_pairs() {
     for (const std::size_t form : forms_by_merit()) {
       std::vector<std::size_t> next;
-      for (const std::size_t index : changes_of_one(best_.at(form)))
-        for (const std::size_t other : changes_of_one(index)) next.push_back(other);
+      for (const std::size_t index : changes_of_one(best_.at(form), false))
+        for (const std::size_t other : changes_of_one(index, false)) next.push_back(other);
       if (play(next)) return true;
     }
     return false;
@@ -93,24 +98,35 @@ class Search {
   }
 
  private:
-  /// Those of `indices` that are new, as far as the budget goes; false where there are none.
-  bool play(const std::vector<std::size_t>& indices) {
+  bool play(const std::vector<std::size_t>& indices) { return play(indices, budget_); }
+
+  /// Those of `indices` that are new, until so many points have been played in all; false where there are none.
+  bool play(const std::vector<std::size_t>& indices, std::size_t plays) {
     std::vector<std::size_t> fresh;
     std::set<std::size_t> seen;
-    for (const std::size_t index : indices) {
-      if (points_.size() + fresh.size() >= budget_) break;
+    for (const std::size_t index : indices)
       if (!points_.contains(index) && seen.insert(index).second) fresh.push_back(index);
+    // As many at once as may all be played; whoever is not played leaves room for others.
+    std::size_t from = 0;
+    while (from < fresh.size()) {
+      const std::size_t room = std::min({fresh.size() - from, plays - std::min(plays, plays_), most_ - points_.size()});
+      if (room == 0) break;
+      const auto first = fresh.begin() + static_cast<std::ptrdiff_t>(from);
+      play_together({first, first + static_cast<std::ptrdiff_t>(room)});
+      from += room;
     }
-    if (fresh.empty()) return false;
+    return from > 0;
+  }
+
+  void play_together(const std::vector<std::size_t>& indices) {
     std::vector<TriedPoint> postponed;
-    for (TriedPoint& point : tried_(fresh, {.postponed = true, .best = limit()})) {
+    for (TriedPoint& point : tried_(indices, {.postponed = true, .best = limit()})) {
       if (point.evaluation.state == PointState::kPostponed)
         postponed.push_back(std::move(point));
       else
         keep(std::move(point));
     }
     play_postponed(std::move(postponed));
-    return true;
   }
 
   /// A few at a time, from the most hopeful on.
@@ -118,20 +134,25 @@ class Search {
     std::stable_sort(points.begin(), points.end(), [](const TriedPoint& a, const TriedPoint& b) {
       return a.evaluation.spent_per_sample() < b.evaluation.spent_per_sample();
     });
+    const auto may_win = [&](const TriedPoint& point) {
+      return !best_spent_ || point.evaluation.spent_per_sample() <= point.evaluation.hopeful * *limit();
+    };
     std::size_t together = kFirstTogether;
     for (std::size_t from = 0; from < points.size();) {
       std::vector<std::size_t> some;
       for (; from < points.size() && some.size() < together; ++from) {
-        Evaluation& each = points[from].evaluation;
-        if (!best_spent_ || each.spent_per_sample() <= each.hopeful * *limit()) {
+        if (may_win(points[from])) {
           some.push_back(points[from].index);
           continue;
         }
-        each.state = PointState::kCannotWin;
+        points[from].evaluation.state = PointState::kCannotWin;
         keep(std::move(points[from]));
       }
       if (some.empty()) continue;
-      for (TriedPoint& point : tried_(some, {.postponed = false, .best = limit()})) keep(std::move(point));
+      const auto waiting = static_cast<std::size_t>(
+          std::count_if(points.begin() + static_cast<std::ptrdiff_t>(from), points.end(), may_win));
+      for (TriedPoint& point : tried_(some, {.postponed = false, .best = limit(), .waiting = waiting}))
+        keep(std::move(point));
       together = std::min(kTogether, 2 * together);
     }
   }
@@ -144,6 +165,7 @@ class Search {
   void keep(TriedPoint point) {
     const std::size_t form = candidate_of(space_, point.index).form, index = point.index;
     const Evaluation& each = point.evaluation;
+    if (each.has_time) ++plays_;
     if (each.state == PointState::kPlayed && each.caveats.none() &&
         (!best_spent_ || each.spent_per_sample() < *best_spent_))
       best_spent_ = each.spent_per_sample();
@@ -161,12 +183,13 @@ class Search {
     return forms;
   }
 
-  std::vector<std::size_t> changes_of_one(std::size_t index) const {
+  /// `later`: to those alternatives too that are tried alone.
+  std::vector<std::size_t> changes_of_one(std::size_t index, bool later) const {
     std::vector<std::size_t> changes;
     const Candidate from = candidate_of(space_, index);
     const std::vector<Knob>& knobs = space_.forms[from.form].knobs;
     for (std::size_t k = 0; k < knobs.size(); ++k)
-      for (std::size_t i = 0; i < knobs[k].alternatives.size(); ++i) {
+      for (std::size_t i = 0; i < knobs[k].alternatives.size() && (later || i < knobs[k].later); ++i) {
         Candidate to = from;
         to.at[k] = i;
         if (i != from.at[k]) changes.push_back(index_of(space_, to));
@@ -175,7 +198,7 @@ class Search {
   }
 
   const CandidateSpace& space_;
-  std::size_t budget_;
+  std::size_t budget_, most_, plays_ = 0;  // points that may be played, and looked at; that were played
   const TryPoints& tried_;
   double within_;
   std::map<std::size_t, TriedPoint> points_;  // by index
@@ -215,7 +238,9 @@ Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints
   do {
     searching.refine();
   } while (searching.refine_pairs());
-  return {searching.points(), false};
+  Searched some{searching.points(), false};
+  some.exhaustive = some.points.size() == size_of(space);
+  return some;
 }
 
 }  // namespace accosim

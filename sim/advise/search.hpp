@@ -39,11 +39,14 @@ struct Searched {
   bool exhaustive = false;         ///< they are all there are
 };
 
+/// So many times as many points as may be played are looked at, where others are refused, do not fit or cannot win.
+inline constexpr std::size_t kLooksAPlay = 10;
+
 /// A space of at most `budget` points is tried as a whole. Of a larger one: first every alternative of the coarse knobs
-/// with all others at their first one (thinned out evenly to half of the budget, where that is less); then around the
-/// best of each form every change of one knob, until that brings nothing; then, from the best form on, every change of
-/// two knobs, and again of one; until the budget is spent. Of the points that are tried together, those that take long
-/// to play come last, held against the best so far.
+/// with all others at their first one (thinned out evenly, where half of the budget is less); then around the best of
+/// each form every change of one knob, until that brings nothing; then, from the best form on, every change of two
+/// knobs, and again of one; until `budget` points have been played. Of the points that are tried together, those that
+/// take long to play come last, held against the best so far.
 Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within = 0);
 
 }  // namespace accosim

@@ -8,6 +8,8 @@
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
+#include "models/read/read_schedule.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -18,18 +20,29 @@
 namespace accosim {
 namespace {
 
-/// Keys of how numbers are stored that all of the scenario's schedules write alike: others then have them too.
-std::vector<ScheduleKey> shared_dtypes(const std::vector<std::vector<ScheduleKey>>& all) {
-  std::vector<ScheduleKey> shared;
-  for (const ScheduleKey& key : all.front()) {
-    const bool dtype =
-        key.first == "parameter_dtype" || key.first == "gradient_dtype" || key.first == "optimizer_dtype";
-    if (dtype && std::all_of(all.begin(), all.end(), [&](const std::vector<ScheduleKey>& keys) {
-          return std::find(keys.begin(), keys.end(), key) != keys.end();
-        }))
-      shared.push_back(key);
+/// Keys of how numbers are stored that nobody wrote, where they would be other types than `like` has.
+std::vector<ScheduleKey> dtypes_like(const ScheduleSpec& like, const ScheduleSpec& own,
+                                     const std::vector<ScheduleKey>& written) {
+  constexpr std::pair<const char*, Dtype ScheduleSpec::*> kDtypes[] = {
+      {"parameter_dtype", &ScheduleSpec::parameter_dtype},
+      {"gradient_dtype", &ScheduleSpec::gradient_dtype},
+      {"optimizer_dtype", &ScheduleSpec::optimizer_dtype}};
+  std::vector<ScheduleKey> keys;
+  for (const auto& [key, dtype] : kDtypes) {
+    const bool is_written = std::any_of(written.begin(), written.end(),
+                                        [name = key](const ScheduleKey& each) { return each.first == name; });
+    const bool follows = !keys.empty() && dtype == &ScheduleSpec::gradient_dtype;  // the parameters, by default
+    if (!is_written && (follows || own.*dtype != like.*dtype))
+      keys.emplace_back(key, quoted_json(name_of(like.*dtype)));
   }
-  return shared;
+  return keys;
+}
+
+/// A schedule that the scenario does not list.
+ScheduleSpec usual_spec(const Scenario& scenario, const std::string& name) {
+  JsonDocument document = parse_json("{\"name\": " + quoted_json(name) + "}", "");
+  Diagnostics of_the_form;  // whoever makes one tells them
+  return read_schedule(document.root, "", scenario.training, scenario.cluster, of_the_form);
 }
 
 /// What is asked for: a schedule of the scenario by its index, or one that it does not have by its name.
@@ -63,6 +76,38 @@ Wanted wanted_of(const Scenario& scenario, const std::vector<std::string>& asked
   }
   wanted.written.assign(chosen.begin(), chosen.end());
   return wanted;
+}
+
+/// Whose types all others are compared in: the first delayed or local one, since the best synchronous one of a
+/// comparison has them too (sim/study/tuned.hpp); of the scenario's own before others.
+ScheduleSpec challenger_of(const Scenario& scenario, const Wanted& wanted) {
+  std::vector<ScheduleSpec> specs;
+  for (const std::size_t i : wanted.written) specs.push_back(scenario.schedules[i]);
+  if (specs.empty())
+    for (const std::string& name : wanted.added) specs.push_back(usual_spec(scenario, name));
+  const auto challenger = std::find_if_not(specs.begin(), specs.end(), is_synchronous);
+  return challenger == specs.end() ? specs.front() : *challenger;
+}
+
+/// Whether the types that nobody wrote differ from point to point.
+bool vary_dtypes(const std::vector<Varied>& over) {
+  return std::any_of(over.begin(), over.end(), [](const Varied& each) {
+    const std::string& at = each.axis.pointer;
+    return at == "/training" || at == "/training/precision" || at == "/training/framework";
+  });
+}
+
+/// What leaves an entry alone in the scenario, as the others need not go with what it is tried with; nothing where the
+/// entries themselves are varied.
+std::vector<std::string> alone(const Scenario& scenario, std::size_t index, const std::vector<Varied>& over) {
+  std::vector<std::string> set;
+  if (std::any_of(over.begin(), over.end(), [](const Varied& each) { return each.axis.pointer == "/schedules"; }))
+    return set;
+  for (std::size_t i = scenario.schedules.size(); i-- > 0;)
+    if (i != index) set.push_back("/schedules" + pointer_part(i) + "=null");
+  if (!set.empty()) set.push_back("/baseline=" + quoted_json(scenario.schedules[index].label));
+  if (!set.empty() && !scenario.published.empty()) set.emplace_back("/published={}");
+  return set;
 }
 
 std::string free_label(const Scenario& scenario, const std::string& name) {
@@ -113,18 +158,26 @@ Knob for_form(const KnobRow& row, std::vector<Alternative> alternatives, const F
 /// The knobs of the scenario that are turned for a schedule when nobody names any.
 class UsualKnobs {
  public:
-  UsualKnobs(const LoadedScenario& loaded, bool nodes)
+  UsualKnobs(const LoadedScenario& loaded, bool nodes, bool fits)
       : smaller_(smaller_work(loaded)), training_(loaded.scenario.training) {
     // How many nodes, in how many parts the model is and how large a micro-batch is decide together how often gradients
-    // are accumulated. Who has written no "parallel" has a model that is whole on each GPU.
-    const bool degrees = writes(*loaded.tree, "/training/parallel");
-    const char* const work = degrees ? kDegreesKnob : kMicroBatchKnob;
+    // are accumulated. Whom nobody asked to split the model gets it split in no more ways than are cheap to try: all
+    // where it fits in no other, and else around the best, where the network may be what it waits for.
+    const bool written = writes(*loaded.tree, "/training/parallel");
+    const bool split = !written && (!fits || node_count(loaded.scenario.cluster) > 1);
+    const char* const work = written || split ? kDegreesKnob : kMicroBatchKnob;
+    const auto ways = [&](bool degrees, bool sizes) {
+      return ways_to_work(loaded, {.nodes = nodes, .degrees = degrees, .sizes = sizes, .interleaved = written});
+    };
     for (const KnobRow& row : knob_rows()) {
       const std::string_view name = row.name;
       const bool of_work = name == kNodesKnob || name == kDegreesKnob || name == kMicroBatchKnob;
       if (row.of_scenario == nullptr || (of_work && name != work)) continue;
-      rows_.push_back({&row, of_work ? ways_to_work(loaded, {.nodes = nodes, .degrees = degrees, .sizes = true})
-                                     : row.of_scenario(loaded)});
+      rows_.push_back({&row, of_work ? ways(written || !fits, true) : row.of_scenario(loaded)});
+      if (!of_work || !split || !fits) continue;
+      std::vector<Alternative>& whole = rows_.back().second;
+      for (Alternative& each : ways(true, false))
+        if (std::find(whole.begin(), whole.end(), each) == whole.end()) parts_.push_back(std::move(each));
     }
   }
 
@@ -136,13 +189,17 @@ class UsualKnobs {
       const bool more =
           (name == kMicroBatchKnob || name == kDegreesKnob) && traits_of(form.schedule).takes("late_communication");
       if (more) all.insert(all.end(), smaller_.begin(), smaller_.end());
+      const std::size_t whole = all.size();
+      const bool split = name == kDegreesKnob && !parts_.empty();
+      if (split) all.insert(all.end(), parts_.begin(), parts_.end());
       knobs.push_back(for_form(*row, std::move(all), form, training_));
+      if (split) knobs.back().later = whole;
     }
     return knobs;
   }
 
  private:
-  std::vector<Alternative> smaller_;
+  std::vector<Alternative> smaller_, parts_;  // fewer micro-batches; ways with the model split, which are tried later
   Training training_;
   std::vector<std::pair<const KnobRow*, std::vector<Alternative>>> rows_;
 };
@@ -170,7 +227,7 @@ std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Va
 }  // namespace
 
 Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
-                          const std::vector<Varied>& over, bool nodes) {
+                          const std::vector<Varied>& over, bool nodes, bool fits) {
   const Scenario& scenario = loaded.scenario;
   Searchable searchable;
   searchable.space.published = !scenario.published.empty();
@@ -179,11 +236,20 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   Wanted wanted = wanted_of(scenario, asked);
   if (asked.empty() && !over.empty()) wanted.added.clear();
   Forms forms(scenario, searchable.left_out);
+  const ScheduleSpec challenger = challenger_of(scenario, wanted);
+  const auto dtypes = [&](const ScheduleSpec& own, const std::vector<ScheduleKey>& written) {
+    return vary_dtypes(over) ? std::vector<ScheduleKey>() : dtypes_like(challenger, own, written);
+  };
   std::optional<UsualKnobs> usual;
-  if (over.empty()) usual.emplace(loaded, nodes);
+  if (over.empty()) usual.emplace(loaded, nodes, fits);
   const auto add = [&](std::optional<Form> form, std::optional<std::size_t> index) {
     if (!form) return;
     form->written = index && !over.empty();
+    if (form->written) {
+      for (const auto& [key, value] : dtypes(scenario.schedules[*index], all_keys[*index]))
+        form->first.push_back("/schedules" + pointer_part(*index) + pointer_part(key) + "=" + value);
+      form->last = alone(scenario, *index, over);
+    }
     const std::vector<Knob> knobs = over.empty() ? usual->of(*form) : named_knobs(loaded, over, *form, index);
     if (!over.empty()) form->knobs.clear();
     form->knobs.insert(form->knobs.begin(), knobs.begin(), knobs.end());
@@ -191,7 +257,10 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   };
   for (const std::size_t i : wanted.written) {
     const ScheduleSpec& spec = scenario.schedules[i];
-    std::optional<Form> form = forms.form_of(spec.name, spec.label, all_keys[i]);
+    std::vector<ScheduleKey> keys = all_keys[i];
+    if (over.empty())
+      for (ScheduleKey& key : dtypes(spec, all_keys[i])) keys.push_back(std::move(key));
+    std::optional<Form> form = forms.form_of(spec.name, spec.label, std::move(keys));
     std::vector<Candidate>& as_written = searchable.space.as_written;
     if (form && over.empty()) {
       if (std::optional<Candidate> merged = merged_into(searchable.space.forms, *form)) {
@@ -204,9 +273,8 @@ Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::s
   }
   // What was merged later has added knobs, at whose first alternative these are.
   for (Candidate& each : searchable.space.as_written) each.at.resize(searchable.space.forms[each.form].knobs.size(), 0);
-  const std::vector<ScheduleKey> dtypes = shared_dtypes(all_keys);
   for (const std::string& name : wanted.added)
-    add(forms.form_of(name, free_label(scenario, name), dtypes), std::nullopt);
+    add(forms.form_of(name, free_label(scenario, name), dtypes(usual_spec(scenario, name), {})), std::nullopt);
   return searchable;
 }
 

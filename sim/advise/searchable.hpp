@@ -26,9 +26,11 @@ struct Varied {
 
 /// Of a loaded scenario. `asked`: labels or names, those of the program included; empty: those of the scenario, and
 /// all others whose replicas do not drift apart. With `over`, that alone is varied, and schedules are those of the
-/// scenario as they are written. `nodes`: fewer of them are tried too. Throws ScenarioError where a schedule is not
-/// known.
+/// scenario as they are written, each alone. `nodes`: fewer of them are tried too. `fits`: the model does, as one of
+/// the schedules is written; where it does not, or the GPUs are more than a node's, it is split too. Types of
+/// parameters, gradients and states that nobody wrote are everywhere those of the first delayed or local schedule.
+/// Throws ScenarioError where a schedule is not known.
 Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
-                          const std::vector<Varied>& over, bool nodes);
+                          const std::vector<Varied>& over, bool nodes, bool fits = true);
 
 }  // namespace accosim

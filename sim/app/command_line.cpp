@@ -46,7 +46,7 @@ void add(CLI::App& app, const Option& option, OptionValue& value) {
   if (option.required) one->required();
   if (!option.choices.empty())
     one->check([choices = option.choices](const std::string& text) { return wrong_choice(text, choices); });
-  if (!option.empty.empty())
+  if (!std::holds_alternative<bool>(value))
     one->check([why = option.empty](const std::string& text) { return text.empty() ? why : std::string(); });
   if (option.default_shown) one->capture_default_str();
 }

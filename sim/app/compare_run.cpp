@@ -25,6 +25,7 @@ void write_both(const std::string& path, const MeasuredRun& run, const Timeline&
   }
   writer.finish();
   file.commit();
+  tell_written(path, "trace of the run and its prediction");
 }
 
 }  // namespace

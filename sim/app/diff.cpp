@@ -10,7 +10,6 @@
 #include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/difference_text.hpp"
-#include "sim/app/gzip.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
@@ -26,16 +25,8 @@ struct Recorded {
   std::vector<RecordedSchedule> schedules;
 };
 
-std::string unpacked(const std::string& path) {
-  std::string bytes = read_file(path, kMaxTraceBytes), text;
-  if (!is_gzipped(bytes)) return bytes;
-  const std::string wrong = gunzip(bytes, text, kMaxTraceBytes);
-  if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
-  return text;
-}
-
 Recorded read_recorded(const std::string& path) {
-  const std::string text = unpacked(path);
+  const std::string text = read_unpacked(path, kMaxTraceBytes);
   if (is_trace(text))
     return while_shown("reading " + path, [&] {
       return Recorded{{path, "a trace"}, {}, {}, read_recorded_trace(text, path)};

@@ -44,7 +44,7 @@ std::optional<Seconds> without_interference(const Scenario& asked, const Schedul
 }
 
 ExitCode explain_each(const Arguments& arguments) {
-  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_asked(arguments, arguments.texts("--schedule")).scenario;
   const Evaluations evaluations(network_of(arguments));
   std::vector<Explanation> explanations;
   {
@@ -65,7 +65,7 @@ ExitCode explain_each(const Arguments& arguments) {
 }
 
 ExitCode explain_ladder(const Arguments& arguments) {
-  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_asked(arguments).scenario;
   const Ladder walked = while_shown("playing the schedules between",
                                     [&] { return ladder_asked_for(scenario, network_of(arguments), arguments); });
   if (arguments.flag("--json"))
@@ -83,7 +83,7 @@ Option growth_option() {
 }
 
 ExitCode write_growth_of(const Arguments& arguments) {
-  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_asked(arguments).scenario;
   write_growth(std::cout, scenario.cluster, growth_of(scenario.cluster));
   return ExitCode::kDone;
 }
@@ -96,7 +96,7 @@ Option messages_option() {
 }
 
 ExitCode explain_messages(const Arguments& arguments) {
-  const Scenario scenario = load_scenario(arguments.text("scenario"), arguments.texts("--set")).scenario;
+  const Scenario scenario = load_asked(arguments, arguments.texts("--schedule")).scenario;
   std::vector<CollectivesByMessage> results;
   {
     Progress progress("playing messages");  // off the terminal before the results are on it
@@ -136,7 +136,7 @@ ScheduleGraph graph_of(const Scenario& scenario, const ScheduleSpec& spec) {
 }
 
 ExitCode explain_graph(const Arguments& arguments) {
-  const LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
+  const LoadedScenario loaded = load_asked(arguments, arguments.texts("--schedule"));
   const Scenario& scenario = loaded.scenario;
   const std::string& output = arguments.text("--output");
   check_outputs({{"--output", output, {"a graph is Graphviz's dot", ".dot", kDotBegins, ""}}}, loaded.files,
@@ -148,6 +148,7 @@ ExitCode explain_graph(const Arguments& arguments) {
     WholeFile file(output);
     write_dot(file.stream(), graphs);
     file.commit();
+    tell_written(output, "graph of " + so_many(graphs.size(), "schedule"));
   } else {
     for (const ScheduleGraph& graph : graphs) {
       if (&graph != &graphs.front()) std::cout << '\n';

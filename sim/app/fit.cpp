@@ -33,7 +33,9 @@ std::vector<Option> options() {
       {.names = "--profile",
        .help = "With samples of a GPU: the device profile to start from, by name or file",
        .takes = "DEVICE"},
-      force_option(),
+      {.names = "--force",
+       .help = "Replace a file that this verb did not write; write constants of a network that looks set up wrongly",
+       .value = false},
   };
 }
 
@@ -52,7 +54,8 @@ Mode of_cases() {
           .reads = {"samples", "--output"},
           .run = fit_to_cases,
           .is_meant = [](const Arguments& arguments) {
-            return arguments.texts("samples").size() == 1 && std::filesystem::is_directory(first_path(arguments));
+            std::error_code none;
+            return arguments.texts("samples").size() == 1 && std::filesystem::is_directory(first_path(arguments), none);
           }};
 }
 

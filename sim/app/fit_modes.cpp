@@ -20,6 +20,7 @@
 #include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
+#include "models/fit/network_doubt.hpp"
 #include "models/fit/pooled_kernels.hpp"
 #include "models/fit/published.hpp"
 #include "models/fit/write_constants.hpp"
@@ -38,7 +39,9 @@
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/evidence/fit_steps.hpp"
+#include "sim/evidence/ratios.hpp"
 #include "sim/evidence/refit.hpp"
+#include "sim/evidence/step_spreads.hpp"
 #include "sim/evidence/validate.hpp"
 
 namespace accosim {
@@ -107,6 +110,24 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
   return overheads;
 }
 
+/// To pairs of steps that are predicted with their sources left out: by the constants that are shipped where no fit
+/// sees them, so that a fit which moves those is to be made twice.
+std::optional<FittedRatios> fitted_ratios(const Published& published, ValidateOptions options) {
+  options.group = kTrainingGroup;
+  std::vector<RatioRow> rows = validate(published, options).ratios;
+  const std::optional<double> spread = fitted_ratio_spread(rows);
+  if (!spread) return std::nullopt;
+  std::erase_if(rows, [](const RatioRow& row) { return !is_fitted(row); });
+  std::set<std::string> publishers;
+  for (const RatioRow& row : rows) publishers.insert(row.publisher);
+  judge_ratios(rows);
+  return FittedRatios{
+      *spread, fmt::format("accosim fit, {} pairs of training steps that differ in one setting, from {}, each of which "
+                           "weighs the same; without a source's pairs {:.0f} % of them lie in their 80 % intervals",
+                           rows.size(), in_words(std::vector<std::string>(publishers.begin(), publishers.end())),
+                           100 * ratio_parts(rows).front().interval.inside)};
+}
+
 }  // namespace
 
 ExitCode fit_to_cases(const Arguments& arguments) {
@@ -131,9 +152,18 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);
   const StepFit steps = while_shown("fitting steps", [&] { return fit_steps(samples); });
   write_step_fit(std::cout, steps.overheads, steps.errors, steps.without);
+  const std::optional<FittedRatios> ratios =
+      while_shown("leaving out each source in turn", [&] { return fitted_ratios(published, usual); });
+  if (ratios) std::cout << fmt::format("\nratios of two steps\n  spread {:.4g}: {}\n", ratios->spread, ratios->source);
+  Refit refit;
+  refit.steps = steps;
+  const std::vector<FittedSpread> spreads = while_shown(
+      "fitting the spreads of steps", [&] { return fit_step_spreads(published, refit, usual.jobs, usual.network); });
+  print([&](std::ostream& out) { write_step_spreads(out, spreads); });
   if (path.empty()) return ExitCode::kDone;
   check_plausible("training steps", steps.errors);
-  write_whole(path, constants_with_fits(std::move(document), links, fitted_overheads(samples, steps)));
+  write_whole(path, constants_with_fits(std::move(document), links, fitted_overheads(samples, steps), spreads, ratios));
+  tell_written(path, "constants");
   return ExitCode::kDone;
 }
 
@@ -150,6 +180,7 @@ ExitCode fit_to_gpu(const Arguments& arguments) {
   if (outputs.empty()) return ExitCode::kDone;
   for (const GpuFitRow& row : fit.rows) check_plausible(row.what, row.in);
   write_whole(outputs[0], fit.profile);
+  tell_written(outputs[0], "profile of " + fit.device.name);
   print([&](std::ostream& out) {
     out << fmt::format(
         "\n{} is device \"{}\"; a cluster takes it as \"device\": \"{}\", a scenario also with --set "
@@ -171,7 +202,9 @@ ExitCode fit_to_machine(const Arguments& arguments) {
   const MachineFit fit = fit_machine(samples);
   const std::string scenario = machine_scenario(samples, fit);  // refuses what cannot be a machine
   print([&](std::ostream& out) { write_machine_fit(out, samples, fit); });
-  if (!outputs.empty()) write_whole(outputs[0], scenario);
+  if (outputs.empty()) return ExitCode::kDone;
+  write_whole(outputs[0], scenario);
+  tell_written(outputs[0], "scenario of this machine");
   return ExitCode::kDone;
 }
 
@@ -220,8 +253,17 @@ std::map<std::string, NcclRelease> take_releases(const Texts& named,
 
 struct LinksOfClusters {
   std::vector<LinkFit> boards;
-  std::vector<OwnFabric> fabrics;
+  std::vector<OwnFabric> own;  ///< of boards with few samples, and of fabrics
 };
+
+std::vector<LinkFit> fits_of(const std::vector<OwnFabric>& own) {
+  std::vector<LinkFit> fits;
+  for (const OwnFabric& each : own) {
+    fits.push_back(each.fit);
+    if (each.inside) fits.push_back(*each.inside);
+  }
+  return fits;
+}
 
 /// First links inside nodes, then with these the fabrics. The samples' clusters then have what was fitted.
 LinksOfClusters fit_links_of(std::vector<MeasuredCollective>& samples) {
@@ -243,10 +285,11 @@ LinksOfClusters fit_links_of(std::vector<MeasuredCollective>& samples) {
     if (sample.query.nodes == 1) inside.push_back(sample);
   links.boards = fit_collectives(inside);
   put(links.boards);
-  links.fabrics = fit_own_fabrics(samples);
-  std::vector<LinkFit> fabrics;
-  for (const OwnFabric& own : links.fabrics) fabrics.push_back(own.fit);
-  put(fabrics);
+  links.own = fit_own_boards(inside);
+  put(fits_of(links.own));
+  const std::vector<OwnFabric> fabrics = fit_own_fabrics(samples);
+  put(fits_of(fabrics));
+  links.own.insert(links.own.end(), fabrics.begin(), fabrics.end());
   return links;
 }
 
@@ -265,29 +308,35 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
     samples.insert(samples.end(), more.begin(), more.end());
   }
   const std::map<std::string, NcclRelease> releases = take_releases(named, clusters, samples);
-  LinksOfClusters links = while_shown("fitting links", [&] { return fit_links_of(samples); });
+  const std::vector<NetworkDoubt> doubts = doubts_of(samples);
+  const LinksOfClusters links = while_shown("fitting links", [&] { return fit_links_of(samples); });
+  std::vector<LinkFit> fits = links.boards;
+  for (LinkFit& fit : fits_of(links.own)) fits.push_back(std::move(fit));
+  Texts against = unexplained(fits);
   print([&](std::ostream& out) {
+    write_doubts(out, doubts);
     write_fits(out, links.boards);
-    write_own_fabrics(out, links.fabrics);
+    write_own_fabrics(out, links.own);
     out << "\n";
     write_predictions(out, samples);
+    for (const std::string& line : against) out << "! " << line << "\n";
   });
-  std::vector<LinkFit> fits = std::move(links.boards);
-  for (const OwnFabric& own : links.fabrics) fits.push_back(own.fit);
-  if (fits.empty()) std::cout << "  too few samples: a kind of links needs 10\n";
+  for (const NetworkDoubt& doubt : doubts) against.push_back(doubt.in_short);
   if (outputs.empty()) return ExitCode::kDone;
-  if (fits.empty())
+  if (fits.empty()) throw ScenarioError({"no samples of links that are fitted; nothing is written"});
+  if (!against.empty() && !arguments.flag("--force"))
     throw ScenarioError(
-        {"too few samples of any kind of links, of which each needs 10; nothing is written: measure more "
-         "sizes"});
+        {fmt::format("nothing is written: {}. Mend the network and measure again, or write it all the "
+                     "same with --force: what uses it then repeats this",
+                     fmt::join(against, "; "))});
   std::set<std::string> sources;
   for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
   const std::string path = file_of(FileKind::kCluster, named[0]);
   const auto release = releases.find(named[0]);
-  write_whole(outputs[0],
-              cluster_with_links(read_file(path), path, fits, joined(sources),
-                                 release == releases.end() ? std::nullopt : std::optional(release->second)));
-  std::cout << "\nwrote " << printable(outputs[0]) << "\n";
+  write_whole(outputs[0], cluster_with_links(read_file(path), path, fits, joined(sources),
+                                             release == releases.end() ? std::nullopt : std::optional(release->second),
+                                             fmt::format("{}", fmt::join(against, "; "))));
+  tell_written(outputs[0], "cluster with " + so_many(fits.size(), "fit"));
   return ExitCode::kDone;
 }
 
@@ -318,7 +367,10 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   Texts texts;
   for (std::size_t i = 0; i < fitted.size(); ++i)
     texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped));
-  for (std::size_t i = 0; i < texts.size(); ++i) write_whole(outputs[i], texts[i]);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    write_whole(outputs[i], texts[i]);
+    tell_written(outputs[i], "profile of " + fitted[i].name);
+  }
   return ExitCode::kDone;
 }
 

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "models/base/outputs.hpp"
+#include "models/base/standard_input.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
@@ -18,7 +19,11 @@ namespace {
 std::vector<Option> options() {
   const NcclTestsOptions usual;
   return {
-      {.names = "files", .help = "Files of output", .value = Texts(), .required = true, .takes = "FILE"},
+      {.names = "files",
+       .help = "Files of output, gzipped or not; - is standard input",
+       .value = Texts(),
+       .required = true,
+       .takes = "FILE"},
       {.names = "-o,--output", .help = "CSV file; default: standard output", .empty = "names no file", .takes = "FILE"},
       force_option(),
       {.names = "--fabric",
@@ -67,11 +72,13 @@ ExitCode import_files(const Arguments& arguments) {
   check_outputs({{"--output", output, kind}}, files, arguments.flag("--force"));
   std::vector<CollectiveSample> samples;
   for (const std::string& path : files) {
-    NcclTestsImport one = import_nccl_tests(read_file(path, kMaxNcclTestsBytes), path, nccl_tests_options(arguments));
+    const std::string name = path == kStandardInput ? kStandardInputName : path;
+    NcclTestsImport one =
+        import_nccl_tests(read_unpacked(path, kMaxNcclTestsBytes), name, nccl_tests_options(arguments));
     for (const std::string& note : one.notes) tell("accosim: ", note);
     Texts releases;
     for (const NcclRelease& release : one.nccl) releases.push_back(to_text(release));
-    tell("accosim: ", fmt::format("{}: {} rows taken, {} left out{}", path, one.samples.size(), one.skipped,
+    tell("accosim: ", fmt::format("{}: {} rows taken, {} left out{}", name, one.samples.size(), one.skipped,
                                   releases.empty() ? "" : ", of NCCL " + in_words(releases)));
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());
   }
@@ -80,7 +87,7 @@ ExitCode import_files(const Arguments& arguments) {
     std::cout << write_collective_samples(samples);
   } else {
     write_whole(output, write_collective_samples(samples));
-    tell("accosim: ", "wrote " + output);
+    tell_written(output, so_many(samples.size(), "sample"));
   }
   return ExitCode::kDone;
 }

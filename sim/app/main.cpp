@@ -7,6 +7,7 @@
 #include "models/base/errors.hpp"
 #include "models/base/stages.hpp"
 #include "models/base/standard_streams.hpp"
+#include "models/base/stops.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/explain/stages_text.hpp"
 #include "sim/app/command_line.hpp"
@@ -22,6 +23,9 @@ ExitCode run_and_tell(int argc, char** argv) {
     const ExitCode code = run_command_line(Texts(argv + 1, argv + argc), all_verbs());
     write_stages(std::cerr, stages_used(), console_options());
     return code;
+  } catch (const Stopped& stop) {
+    tell("accosim: ", std::string("stopped; ") + stop.what());
+    end_by(stop.signal);
   } catch (const ScenarioError& error) {
     for (const std::string& line : error.errors) tell("", line);
     return ExitCode::kBadInput;

@@ -9,7 +9,7 @@ namespace accosim {
 namespace {
 
 ExitCode resolve(const Arguments& arguments) {
-  std::cout << load_scenario(arguments.text("scenario"), arguments.texts("--set")).resolved();
+  std::cout << load_asked(arguments).resolved();
   return ExitCode::kDone;
 }
 

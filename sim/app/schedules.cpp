@@ -79,9 +79,11 @@ std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Ar
         {"--seeds: nothing in the scenario is drawn; give it a compute_jitter, sequence_lengths or "
          "stragglers, or leave --seeds out"});
   std::vector<std::vector<RunResult>> all;
+  Steps steps(static_cast<std::size_t>(seeds));
   for (int i = 0; i < seeds; ++i) {
     progress.now(fmt::format("{}, seed {} of {}", what, i + 1, seeds));
     all.push_back(results(with_seed(chosen.scenario, i)));
+    steps.over();
   }
   return with_bands(all);
 }
@@ -129,7 +131,7 @@ ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output
   if (arguments.flag("--verbose")) watch_stages();
   const Stage stage("reading the scenario");
   const Texts& sets = arguments.texts("--set");
-  LoadedScenario loaded = load_scenario(arguments.text("scenario"), sets);
+  LoadedScenario loaded = load_asked(arguments, arguments.texts("--schedule"));
   Scenario& scenario = loaded.scenario;
   loaded.files.insert(loaded.files.end(), inputs.begin(), inputs.end());
   check_outputs(outputs, loaded.files, arguments.flag("--force"));

@@ -1,11 +1,16 @@
 // Scenario, network and files, as every verb takes them.
 #include "sim/app/shared.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iostream>
 #include <thread>
 
+#include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "sim/app/gzip.hpp"
 #include "sim/what_if/winner.hpp"
 
 namespace accosim {
@@ -26,6 +31,13 @@ std::vector<Option> scenario_options() {
        .value = Texts(),
        .takes = "/POINTER=VALUE"},
   };
+}
+
+LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::string>& only) {
+  LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"), only);
+  for (const LeftOutSchedule& each : loaded.left_out)
+    std::cerr << fmt::format("accosim: left out {}: {}\n", in_quotes(each.label), each.why);
+  return loaded;
 }
 
 Option network_option(const std::string& help) {
@@ -78,6 +90,18 @@ std::string read_file(const std::string& path, std::size_t most_bytes) {
   const std::string wrong = read_text_file(path, text, most_bytes);
   if (!wrong.empty()) throw ScenarioError({in_quotes(path, 300) + " " + wrong});
   return text;
+}
+
+std::string read_unpacked(const std::string& path, std::size_t most_bytes) {
+  const bool piped = path == kStandardInput;
+  std::string bytes, text, wrong;
+  if (piped)
+    wrong = read_standard_input(bytes, most_bytes);
+  else
+    bytes = read_file(path, most_bytes);
+  if (wrong.empty() && is_gzipped(bytes)) wrong = gunzip(bytes, text, most_bytes);
+  if (!wrong.empty()) throw ScenarioError({(piped ? kStandardInputName : in_quotes(path, 300)) + " " + wrong});
+  return is_gzipped(bytes) ? text : bytes;
 }
 
 }  // namespace accosim

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/base/text_file.hpp"
+#include "models/read/load.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/network/network.hpp"
 
@@ -15,6 +16,9 @@ struct WinnerRule;
 
 /// The scenario and --set.
 std::vector<Option> scenario_options();
+/// The scenario of these, with the schedules of --schedule where the verb has it; what is left out is told on standard
+/// error.
+LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::string>& only = {});
 /// --network.
 Option network_option(const std::string& help);
 /// --force, for verbs that write a file.
@@ -30,5 +34,7 @@ WinnerRule winner_rule_of(const Arguments& arguments);
 
 /// Throws ScenarioError when the file cannot be read.
 std::string read_file(const std::string& path, std::size_t most_bytes = kMaxMeasuredBytes);
+/// The same of what may be gzipped, and "-" is standard input.
+std::string read_unpacked(const std::string& path, std::size_t most_bytes);
 
 }  // namespace accosim

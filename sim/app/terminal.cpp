@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "models/base/stages.hpp"
+
 namespace accosim {
 namespace {
 
@@ -68,7 +70,11 @@ struct Progress::Ticker {
     for (int seconds = 1; !ended.wait_until(lock, begin + std::chrono::seconds(seconds), [this] { return over; });
          ++seconds) {
       // The last column stays free: a terminal may wrap behind it.
-      say("\r" + progress_line(what, seconds, console_options(terminal_of(STDERR_FILENO)).width - 1) + "\033[K");
+      const std::string share = share_in_words();
+      say("\r" +
+          progress_line(share.empty() ? what : what + ": " + share, seconds,
+                        console_options(terminal_of(STDERR_FILENO)).width - 1) +
+          "\033[K");
       shown = true;
     }
     if (shown) say("\r\033[K");

@@ -60,16 +60,48 @@ std::vector<std::string> rank_names(const Scenario& scenario) {
   return names;
 }
 
-/// By rank. What is resident at the worst moment is there all the time, but for the activations and the loss.
-std::vector<MemoryCourse> memory_courses(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps) {
-  std::vector<MemoryCourse> kinds, ranks;
+/// By rank of the graph that is played. What is resident at the worst moment is there all the time, but for the
+/// activations and the loss.
+std::vector<MemoryCourse> memory_courses(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps,
+                                         const Folded& folded) {
+  std::vector<MemoryCourse> kinds, ranks(folded.graph.ranks.size());
   for (const RankKind& kind : costs.kinds) {
     const MemoryParts parts = memory_of(kind, spec, accumulation_steps);
     const Bytes comes = parts.part(MemoryUse::kActivations) + parts.part(MemoryUse::kLogitsAndLoss);
     kinds.push_back({parts.total() - comes, comes});
   }
-  for (const int kind : costs.kind_of) ranks.push_back(kinds[kind]);
+  for (std::size_t r = 0; r < folded.class_of.size(); ++r) ranks[folded.class_of[r]] = kinds[costs.kind_of[r]];
   return ranks;
+}
+
+/// Of so few ranks each is played by itself and drawn, with each of its links. Of more one stands for those that do the
+/// same: to play and write them all would take a minute where the prediction takes a second.
+constexpr std::size_t kFewRanks = 64;
+
+struct Shown {
+  Folded folded;
+  RanksShown ranks;
+};
+
+/// `asked`: the ranks that are to be drawn; empty: all of few, one of each kind of many.
+Shown shown_of(EventGraph graph, const std::vector<int>& asked) {
+  Shown shown;
+  const std::vector<Rank> all = graph.ranks;
+  shown.ranks.ranks = static_cast<int>(all.size());
+  for (const Rank& rank : all) shown.ranks.groups.push_back(rank.groups);
+  if (all.size() > kFewRanks) {
+    shown.folded = fold(std::move(graph));
+  } else {
+    shown.folded.graph = std::move(graph);
+    for (std::size_t r = 0; r < all.size(); ++r) shown.folded.class_of.push_back(static_cast<int>(r));
+  }
+  shown.ranks.drawn.resize(shown.folded.graph.ranks.size());
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::vector<int>& drawn = shown.ranks.drawn[shown.folded.class_of[r]];
+    const int number = static_cast<int>(r);
+    if (asked.empty() ? drawn.empty() : std::binary_search(asked.begin(), asked.end(), number)) drawn.push_back(number);
+  }
+  return shown;
 }
 
 constexpr const char* kTraceComment = "accosim trace";
@@ -90,7 +122,9 @@ std::vector<Option> trace_options() {
        .default_shown = true,
        .needs = "--trace"},
       {.names = "--trace-ranks",
-       .help = "Ranks in the trace, such as 0,1,8-15; default: all",
+       .help =
+           "Ranks in the trace, such as 0,1,8-15; default: all, and one of those that do the same where they are more "
+           "than 64",
        .empty = "names no rank",
        .needs = "--trace",
        .takes = "RANKS"},
@@ -127,19 +161,21 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
   const Scenario& scenario = chosen.scenario;
   TraceFile file(arguments.text("--trace"));
   TraceOptions options;
-  options.ranks = chosen_ranks(scenario, arguments, "--trace-ranks");
   options.max_events = arguments.whole("--trace-events");
   options.counters = true;
   TraceWriter writer(file.stream(), options);
   const std::vector<std::string> names = rank_names(scenario);
+  const std::vector<int> asked = chosen_ranks(scenario, arguments, "--trace-ranks");
   for (std::size_t i = 0; i < chosen.indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[chosen.indices[i]];
     const int steps = scenario.training.gradient_accumulation_steps;
-    const EventGraph graph =
-        graph_of_all_flows(*results[i].costs, spec, steps, arguments.whole("--trace-updates"), results[i].pauses);
+    const Shown shown = shown_of(
+        graph_of_all_flows(*results[i].costs, spec, steps, arguments.whole("--trace-updates"), results[i].pauses),
+        asked);
+    const EventGraph& graph = shown.folded.graph;
     const int first_pid = 1 + static_cast<int>(i * (names.size() + 1));  // the links have one, too
     writer.begin_schedule(graph, spec.label + band_in_words(results[i]), names, first_pid,
-                          memory_courses(*results[i].costs, spec, steps));
+                          memory_courses(*results[i].costs, spec, steps, shown.folded), shown.ranks);
     try {
       play(fold_flows(graph), network_of(arguments), writer.sink());
       writer.end_schedule();
@@ -149,6 +185,9 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
   }
   writer.finish();
   file.commit();
+  tell_written(arguments.text("--trace"), "trace of " + so_many(chosen.indices.size(), "schedule"));
+  if (asked.empty() && names.size() > kFewRanks)
+    std::cerr << "accosim: of ranks that do the same the trace holds one; ask for others with --trace-ranks\n";
   if (writer.truncated())
     std::cerr << "accosim: the trace holds its first events only; choose fewer with --trace-ranks or --trace-updates, "
                  "or allow more with --trace-events\n";

@@ -37,8 +37,8 @@ class TraceFile {
   std::optional<GzipWriter> packed_;
 };
 
-/// Writes the trace, where --trace asks for one. `results` are those of `chosen`: each schedule is simulated again,
-/// every rank by itself, at their prices.
+/// Writes the trace, where --trace asks for one. `results` are those of `chosen`: each schedule is simulated again
+/// at their prices, one for all ranks that do the same where there are many.
 void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& results, const Arguments& arguments);
 
 }  // namespace accosim

@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <iostream>
+#include <system_error>
 
 #include "models/base/standard_streams.hpp"
+#include "models/base/system_words.hpp"
 #include "models/fit/gpu_cases.hpp"
 #include "models/fit/published.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -20,6 +22,7 @@
 #include "sim/evidence/memory_verdicts.hpp"
 #include "sim/evidence/nccl_choices.hpp"
 #include "sim/evidence/paper_rows.hpp"
+#include "sim/evidence/ratios.hpp"
 
 namespace accosim {
 namespace {
@@ -81,9 +84,12 @@ std::vector<Option> outcome_options() {
 
 /// Of a folder that the user named, which then holds a step.
 void add_named_samples(Published& published, const std::string& directory, const std::string& profile) {
-  if (!std::filesystem::is_directory(directory))
-    throw ScenarioError(
-        {fmt::format("--samples {}: there is no such folder; name the one that the GPU's samples lie in", directory)});
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory, error))
+    throw ScenarioError({fmt::format("--samples {}: {}", directory,
+                                     error && error != std::errc::no_such_file_or_directory
+                                         ? system_words(error.value())
+                                         : "there is no such folder; name the one that the GPU's samples lie in")});
   if (add_gpu_cases(published, directory, profile) > 0) return;
   throw ScenarioError(
       {fmt::format("--samples {}: no step that accocal measured on a GPU is in there; accocal measure "
@@ -138,7 +144,10 @@ ExitCode validate_published(const Arguments& arguments) {
     throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
   if (arguments.flag("--check")) {
     validation.bounds = load_bounds(directory + "/bounds.json");
-    validation.broken = broken_bounds(validation, {kTrainingGroup, kSplitGroup});
+    validation.broken = broken_bounds(validation, {kTrainingGroup, kSplitGroup, kMixedGroup});
+    if (shipped && options.without_source)
+      if (std::string stale = stale_ratio_spread(validation.ratios); !stale.empty())
+        validation.broken.push_back(std::move(stale));
   }
   if (arguments.given("--leave-out") && leave_out != "none") {
     const Progress progress("leaving out each " + leave_out + " in turn");

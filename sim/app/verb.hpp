@@ -20,10 +20,10 @@ using OptionValue = std::variant<bool, std::string, Texts, int, double>;
 struct Option {
   std::string names;  ///< "--set", "-j,--jobs"; a name without dashes is a positional argument
   std::string help;
-  OptionValue value = std::string();      ///< the default; its type is what the option takes
-  std::vector<std::string> choices = {};  ///< the only texts that it takes; empty: any
-  double least = 0, most = 0;             ///< range of a number, both ends included
-  std::string empty = {};                 ///< why an empty text is refused: "names no file"; empty: it is allowed
+  OptionValue value = std::string();                               ///< the default; its type is what the option takes
+  std::vector<std::string> choices = {};                           ///< the only texts that it takes; empty: any
+  double least = 0, most = 0;                                      ///< range of a number, both ends included
+  std::string empty = "is empty; write a value, or leave it out";  ///< what is said of an empty text
   bool required = false;
   bool default_shown = false;  ///< in the help
   std::string needs = {};      ///< an option without which this one has no meaning

@@ -1,5 +1,7 @@
 #include "sim/bodies/pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
@@ -14,21 +16,22 @@ namespace {
 int warm_up_of(const ModelShare& share, int micro_batches) {
   const int passes = micro_batches * share.chunks, behind = share.stages - share.stage - 1;
   if (share.schedule == PipelineSchedule::kGpipe) return passes;
-  return std::min(passes, share.chunks == 1 ? behind : 2 * behind + (share.chunks - 1) * share.stages);
+  return std::min(passes, share.chunks == 1 ? behind : 2 * behind + (share.chunks - 1) * group_of(share));
 }
 
 /// The k-th forward pass of a stage, or its k-th backward pass.
 TablePass pass_of(const ModelShare& share, bool forward, int k) {
   if (share.chunks == 1) return {forward, 0, k};
-  const int group = share.stages * share.chunks, chunk = k % group / share.stages;
-  return {forward, forward ? chunk : share.chunks - 1 - chunk, k / group * share.stages + k % share.stages};
+  const int apart = group_of(share), group = apart * share.chunks, chunk = k % group / apart;
+  return {forward, forward ? chunk : share.chunks - 1 - chunk, k / group * apart + k % apart};
 }
 
 }  // namespace
 
 PipelineTable pipeline_table(const ModelShare& share, int micro_batches) {
-  if (share.chunks > 1 && micro_batches % share.stages != 0)
-    throw std::invalid_argument("micro-batches that are no groups of the pipeline's size");
+  if (share.chunks > 1 && micro_batches % group_of(share) != 0)
+    throw std::invalid_argument(
+        fmt::format("{} micro-batches that are no whole groups of {}", micro_batches, group_of(share)));
   PipelineTable table;
   table.warm_up = warm_up_of(share, micro_batches);
   const int all = micro_batches * share.chunks;
@@ -56,7 +59,7 @@ Parts parts_of(const ModelShare& share, int micro_batches) {
   const PipelineTable table = pipeline_table(share, micro_batches);
   ModelShare first = share;
   first.stage = 0;
-  const int a_round = share.chunks == 1 ? 1 : share.stages, period = a_round * share.chunks;
+  const int a_round = share.chunks == 1 ? 1 : group_of(share), period = a_round * share.chunks;
   // Under 1F1B the last round begins when the first stage has all but one warm-up behind it.
   const int rounds = (micro_batches * share.chunks - warm_up_of(first, micro_batches)) / period;
   if (rounds == 0) return {table.passes, {}, {}, micro_batches, a_round};

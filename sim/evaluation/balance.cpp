@@ -12,7 +12,9 @@
 #include "models/price/fit_verdict.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -25,6 +27,8 @@ namespace accosim {
 namespace {
 
 constexpr int kMostSize = 4096;      ///< samples of a micro-batch
+constexpr int kMostPadded = 16;      ///< samples of a micro-batch, where lengths are drawn
+constexpr double kNearShare = 0.3;   ///< sizes that differ from their share by less are tried
 constexpr double kMostTried = 1e6;   ///< choices in all; of more, one node group's size is changed at a time
 constexpr double kMostNext = 4096;   ///< choices of steps for given sizes
 constexpr int kWidest = 64;          ///< whole numbers next to the ideal one, of one kind of GPU
@@ -40,9 +44,9 @@ struct Size {
   std::vector<Seconds> times;
 };
 
-/// GPUs of one device whose micro-batches are of one size: they do equal work.
+/// Teams of the same devices whose micro-batches are of one size: they do equal work.
 struct Duty {
-  std::vector<std::size_t> crews;
+  std::vector<std::size_t> crews, team;  ///< of all; and of one team
   int ranks = 0;
 };
 
@@ -61,38 +65,75 @@ Scenario with_sizes(Scenario scenario, const std::function<int(std::size_t group
   return scenario;
 }
 
-/// What a kind of rank costs, priced with every group at the same size.
+/// Powers of two, and three times those.
+bool is_round(int number) { return (number & (number - 1)) == 0 || (number % 3 == 0 && is_round(number / 3)); }
+
+/// The nearest round one, counting down or up.
+int round_from(int number, int step) {
+  while (!is_round(number)) number += step;
+  return number;
+}
+
+/// What a kind of rank costs, priced with every group at the same size: round ones and those that are written. Between
+/// two of them time is taken to be affine, and memory to grow.
 class Prices {
  public:
   Prices(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations)
       : scenario_(scenario), spec_(spec), evaluations_(evaluations) {}
 
-  Seconds time(const Crew& crew, int size) {
-    const RankKind& kind = kind_of(costs_of(size), crew);
-    return kind.forward + kind.backward;
+  Seconds time(int rank, int size) {
+    if (is_priced(size)) return priced_time(rank, size);
+    const int below = round_from(size, -1), above = round_from(size, 1);
+    const Seconds first = priced_time(rank, below);
+    return first + (1.0 * (size - below) / (above - below)) * (priced_time(rank, above) - first);
   }
 
-  /// With the gradients that stay between two micro-batches.
-  bool fits(const Crew& crew, int size) {
-    const RankKind& kind = kind_of(costs_of(size), crew);
-    return fit_of(memory_of(kind, spec_, 2), kind.device.memory).verdict == FitVerdict::kFits;
+  bool fits(int rank, int size) {
+    if (is_priced(size)) return priced_fits(rank, size);
+    return priced_fits(rank, round_from(size, 1)) ||
+           (priced_fits(rank, round_from(size, -1)) && priced_fits(rank, size));
   }
 
  private:
+  bool is_priced(int size) const {
+    const std::vector<NodeGroup>& groups = scenario_.cluster.nodes;
+    return is_round(size) || std::any_of(groups.begin(), groups.end(),
+                                         [&](const NodeGroup& each) { return each.micro_batch_size == size; });
+  }
+
+  Seconds priced_time(int rank, int size) {
+    const RankKind& kind = kind_of(costs_of(size), rank);
+    return kind.forward + kind.backward;
+  }
+
+  bool priced_fits(int rank, int size) {
+    const auto [known, anew] = fits_.try_emplace({rank, size});
+    if (anew) known->second = asked_fits(rank, size);
+    return known->second;
+  }
+
+  /// With the gradients that stay between two micro-batches, and those that are in a pipeline.
+  bool asked_fits(int rank, int size) {
+    const RankKind& kind = kind_of(costs_of(size), rank);
+    const int steps = scenario_.training.parallel.pipeline > 1 ? scenario_.training.gradient_accumulation_steps : 1;
+    return fit_of(memory_of(kind, spec_, std::max(2, steps)), kind.device.memory).verdict == FitVerdict::kFits;
+  }
+
   const Costs& costs_of(int size) {
     const auto [known, anew] = costs_.try_emplace(size);
     if (anew) known->second = evaluations_.costs(with_sizes(scenario_, [&](std::size_t) { return size; }), spec_);
     return known->second;
   }
 
-  static const RankKind& kind_of(const Costs& costs, const Crew& crew) {
-    return costs.kinds[static_cast<std::size_t>(costs.kind_of[static_cast<std::size_t>(crew.first_rank)])];
+  static const RankKind& kind_of(const Costs& costs, int rank) {
+    return costs.kinds[static_cast<std::size_t>(costs.kind_of[static_cast<std::size_t>(rank)])];
   }
 
   const Scenario& scenario_;
   const ScheduleSpec& spec_;
   const Evaluations& evaluations_;
-  std::map<int, Shared<Costs>> costs_;  // by size
+  std::map<int, Shared<Costs>> costs_;        // by size
+  std::map<std::pair<int, int>, bool> fits_;  // by rank and size
 };
 
 /// Calls `visit` with every vector of numbers from 0 to below `limits`.
@@ -118,25 +159,31 @@ struct Choice {
 class Search {
  public:
   Search(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
-         const BalanceTask& task, const Evaluations& evaluations)
+         const Evaluations& evaluations)
       : scenario_(scenario),
-        task_(task),
         crews_(crews_of(with_sizes(scenario, [](std::size_t) { return 1; }).cluster)),
-        prices_(scenario, timed_by, evaluations) {
+        prices_(scenario, timed_by, evaluations),
+        model_ranks_(model_ranks_of(scenario.training.parallel)) {
     for (const ScheduleSpec& spec : must_fit) memory_.emplace_back(scenario, spec, evaluations);
-    for (std::size_t g = 0; g < scenario.cluster.nodes.size(); ++g) add_group(g);
+    add_teams(island_of(timed_by));
+    const Parallel parallel = parallel_of(scenario.training, timed_by);
+    if (timed_by.pipeline_flush) filling_ = (parallel.pipeline - 1.0) / parallel.chunks;
+  }
+
+  Balanced best(const BalanceTask& task) {
+    task_ = task;
+    best_.reset();
+    alike_.clear();
+    for (std::size_t g = 0; g < scenario_.cluster.nodes.size(); ++g) add_group(g);
     std::size_t duties = 0;
+    for (SizedAlike& alike : alike_) add_duties(alike);
     for (SizedAlike& alike : alike_) {
-      add_duties(alike);
       alike.sizes = sizes_of(alike);
       duties += alike.duties.size();
     }
-    numbers_ = task.steps ? duties : 1;
+    numbers_ = task.steps && task.exactly == 0 ? duties : 1;
     const double width = std::pow(kMostNext, 1.0 / static_cast<double>(numbers_));
-    next_to_ = std::clamp(static_cast<int>(width + kRounding), 1, kWidest);
-  }
-
-  Balanced best() {
+    next_to_ = task.exactly > 0 ? 1 : std::clamp(static_cast<int>(width + kRounding), 1, kWidest);
     std::vector<int> limits;
     double choices = std::pow(next_to_, numbers_);
     for (const SizedAlike& alike : alike_) {
@@ -153,9 +200,56 @@ class Search {
  private:
   const NodeGroup& group_of(std::size_t g) const { return scenario_.cluster.nodes[g]; }
 
-  /// Groups that share a kind of GPU; where all GPUs do as many micro-batches, those that have the same ones, since a
-  /// group with a slow GPU can do less only as a whole. Where sizes stay, of one size as well.
+  /// Which crews work together, and of each a rank of every stage that it has.
+  void add_teams(Island island) {
+    const Parallel& parallel = scenario_.training.parallel;
+    const std::vector<std::vector<int>> teams = teams_of(scenario_.cluster, parallel, island);
+    for (const Crew& crew : crews_) {
+      const auto team = static_cast<std::size_t>(
+          teams[static_cast<std::size_t>(crew.group)][static_cast<std::size_t>(crew.gpus.front())]);
+      teams_.resize(std::max(teams_.size(), team + 1));
+      teams_[team].push_back(ranks_of_stages_.size());
+      ranks_of_stages_.push_back({crew.first_rank});
+    }
+    if (parallel.pipeline == 1) return;
+    const Layout layout = layout_of(scenario_.cluster, island, parallel);
+    const std::vector<Place> places = places_of(scenario_.cluster);
+    for (std::size_t c = 0; c < crews_.size(); ++c) {
+      std::vector<bool> seen(static_cast<std::size_t>(parallel.pipeline));
+      seen[static_cast<std::size_t>(stage_of(layout, crews_[c].first_rank))] = true;
+      for (std::size_t rank = 0; rank < places.size(); ++rank) {
+        const std::vector<int>& gpus = crews_[c].gpus;
+        if (places[rank].group != crews_[c].group) continue;
+        if (std::find(gpus.begin(), gpus.end(), places[rank].gpu) == gpus.end()) continue;
+        const auto stage = static_cast<std::size_t>(stage_of(layout, static_cast<int>(rank)));
+        if (!seen[stage]) ranks_of_stages_[c].push_back(static_cast<int>(rank));
+        seen[stage] = true;
+      }
+    }
+  }
+
+  /// Of a micro-batch, in the slowest stage.
+  Seconds time_of(const Duty& duty, int size) {
+    Seconds slowest;
+    for (const std::size_t c : duty.team)
+      for (const int rank : ranks_of_stages_[c]) slowest = std::max(slowest, prices_.time(rank, size));
+    return slowest;
+  }
+
+  bool in_one_team(std::size_t a, std::size_t b) const {
+    return std::any_of(teams_.begin(), teams_.end(), [&](const std::vector<std::size_t>& team) {
+      const auto of = [&](std::size_t g) {
+        return std::any_of(team.begin(), team.end(),
+                           [&](std::size_t c) { return static_cast<std::size_t>(crews_[c].group) == g; });
+      };
+      return of(a) && of(b);
+    });
+  }
+
+  /// Groups that share a kind of GPU, or a model replica; where all GPUs do as many micro-batches, those that have the
+  /// same ones, since a group with a slow GPU can do less only as a whole. Where sizes stay, of one size as well.
   bool sized_alike(std::size_t a, std::size_t b) const {
+    if (in_one_team(a, b)) return true;
     if (!task_.sizes && group_of(a).micro_batch_size != group_of(b).micro_batch_size) return false;
     const auto has = [&](std::size_t g, const Device& device) {
       return std::find(group_of(g).devices.begin(), group_of(g).devices.end(), device) != group_of(g).devices.end();
@@ -186,15 +280,18 @@ class Search {
   }
 
   void add_duties(SizedAlike& alike) const {
-    for (std::size_t c = 0; c < crews_.size(); ++c) {
-      const auto group = static_cast<std::size_t>(crews_[c].group);
+    for (const std::vector<std::size_t>& team : teams_) {
+      const auto group = static_cast<std::size_t>(crews_[team.front()].group);
       if (std::find(alike.groups.begin(), alike.groups.end(), group) == alike.groups.end()) continue;
       auto duty = std::find_if(alike.duties.begin(), alike.duties.end(), [&](const Duty& each) {
-        return device_of(crews_[each.crews.front()]) == device_of(crews_[c]);
+        return std::equal(each.team.begin(), each.team.end(), team.begin(), team.end(),
+                          [&](std::size_t a, std::size_t b) { return device_of(crews_[a]) == device_of(crews_[b]); });
       });
-      if (duty == alike.duties.end()) duty = alike.duties.insert(duty, Duty{});
-      duty->crews.push_back(c);
-      duty->ranks += crews_[c].ranks;
+      if (duty == alike.duties.end()) duty = alike.duties.insert(duty, Duty{{}, team, 0});
+      for (const std::size_t c : team) {
+        duty->crews.push_back(c);
+        duty->ranks += crews_[c].ranks;
+      }
     }
   }
 
@@ -206,9 +303,13 @@ class Search {
       ranks += 1.0 * group_of(g).count * group_of(g).gpus;
     }
     // The time of a measured model is that of one size.
-    for (int size = 1; task_.sizes && !family_of(scenario_.model).measured && size <= kMostSize; size *= 2)
-      for (const int each : {size, 3 * size})
-        if (ranks * each * task_.unit <= task_.samples) tried.push_back(each);
+    if (task_.sizes && !family_of(scenario_.model).measured) {
+      const double share = task_.exactly > 0 ? share_of(alike) : 0;  // samples that are each one's of a micro-batch
+      for (int size = 1; size <= kMostSize && ranks / model_ranks_ * size * task_.unit <= task_.samples; ++size)
+        if (share > 0 ? std::abs(size / share - 1) < kNearShare || std::abs(size - share) < 2
+                      : size <= 8 || is_round(size))
+          tried.push_back(size);
+    }
     const int written = *std::max_element(tried.begin(), tried.begin() + static_cast<int>(alike.groups.size()));
     if (!task_.larger) std::erase_if(tried, [&](int size) { return size > written; });
     std::sort(tried.begin(), tried.end());
@@ -220,9 +321,24 @@ class Search {
     return sizes;
   }
 
+  /// Samples of a micro-batch of each replica, where all have the same number and none waits; by what a sample takes at
+  /// the sizes that are written.
+  double share_of(const SizedAlike& alike) {
+    const auto rate = [&](const SizedAlike& each) {
+      const int size = group_of(each.groups.front()).micro_batch_size;
+      Seconds slowest;
+      for (const Duty& duty : each.duties) slowest = std::max(slowest, time_of(duty, size));
+      return size / slowest.value;
+    };
+    double all = 0;
+    for (const SizedAlike& each : alike_)
+      for (const Duty& duty : each.duties) all += rate(each) * duty.ranks / model_ranks_;
+    return task_.samples / task_.exactly * rate(alike) / all;
+  }
+
   Size sized(const SizedAlike& alike, int samples) {
     Size size{samples, {}};
-    for (const Duty& duty : alike.duties) size.times.push_back(prices_.time(crews_[duty.crews.front()], samples));
+    for (const Duty& duty : alike.duties) size.times.push_back(time_of(duty, samples));
     return size;
   }
 
@@ -230,7 +346,8 @@ class Search {
     for (Prices& memory : memory_)
       for (const Duty& duty : alike.duties)
         for (const std::size_t c : duty.crews)
-          if (memory.fits(crews_[c], 1) && !memory.fits(crews_[c], size)) return false;
+          for (const int rank : ranks_of_stages_[c])
+            if (memory.fits(rank, 1) && !memory.fits(rank, size)) return false;
     return true;
   }
 
@@ -263,24 +380,27 @@ class Search {
   bool try_sizes(const std::vector<int>& at) {
     bool best = false;
     Choice choice;
-    std::vector<double> weights;  // samples of a micro-batch on every GPU of a duty
+    std::vector<double> weights;  // samples of a micro-batch on every model replica of a duty
     std::vector<Seconds> times;
     double rate = 0;
     for (std::size_t a = 0; a < alike_.size(); ++a) {
       const Size& size = alike_[a].sizes[static_cast<std::size_t>(at[a])];
       choice.sizes.push_back(size.samples);
       for (std::size_t d = 0; d < size.times.size(); ++d) {
-        weights.push_back(alike_[a].duties[d].ranks * size.samples);
+        weights.push_back(1.0 * alike_[a].duties[d].ranks / model_ranks_ * size.samples);
         times.push_back(size.times[d]);
         rate += weights.back() / times.back().value;
       }
     }
-    const double pace = task_.samples / rate;  // of every GPU, in seconds
     double all = 0;
     for (const double weight : weights) all += weight;
-    std::vector<int> first;  // units
+    const double pace = (task_.samples + filling_ * all) / rate;  // of every GPU, in seconds
+    std::vector<int> first;                                       // units
     for (const Seconds time : times)
-      first.push_back(first_near((task_.steps ? pace / time.value : task_.samples / all) / task_.unit));
+      first.push_back(
+          task_.exactly > 0
+              ? task_.exactly / task_.unit
+              : first_near((task_.steps ? pace / time.value - filling_ : task_.samples / all) / task_.unit));
     const auto evaluate = [&](const std::vector<int>& more) {
       choice.samples = 0;
       choice.time = Seconds{0};  // the slowest GPU's
@@ -288,9 +408,9 @@ class Search {
       for (std::size_t d = 0; d < times.size(); ++d) {
         choice.steps.push_back(task_.unit * (first[d] + more[std::min(d, numbers_ - 1)]));
         choice.samples += weights[d] * choice.steps[d];
-        choice.time = std::max(choice.time, choice.steps[d] * times[d]);
+        choice.time = std::max(choice.time, (choice.steps[d] + filling_) * times[d]);
       }
-      choice.ideal = Seconds{choice.samples / rate};
+      choice.ideal = Seconds{(choice.samples + filling_ * all) / rate};
       const double off = std::abs(choice.samples / task_.samples - 1);
       const double beyond = off <= task_.near + kRounding ? 0 : off;
       const double price = kPriceOfOff * std::max(0.0, off - kEqualSamples);
@@ -307,7 +427,8 @@ class Search {
   int first_near(double ideal) const {
     const int before = (next_to_ - 1) / 2;
     const double first = next_to_ == 1 ? std::round(ideal) : std::floor(ideal) - before;
-    return static_cast<int>(std::clamp(first, 1.0, kMostSteps / task_.unit - kWidest));
+    const double least = std::ceil(1.0 * task_.least / task_.unit);
+    return static_cast<int>(std::clamp(first, std::max(1.0, least), kMostSteps / task_.unit - kWidest));
   }
 
   Balanced written_down(const Choice& choice) const {
@@ -331,10 +452,14 @@ class Search {
   }
 
   const Scenario& scenario_;
-  const BalanceTask& task_;
+  BalanceTask task_;
   std::vector<Crew> crews_;
   Prices prices_;
-  std::vector<Prices> memory_;  // one a schedule that must fit
+  const int model_ranks_;
+  double filling_ = 0;                             // of a pipeline, in micro-batches
+  std::vector<std::vector<std::size_t>> teams_;    // crews
+  std::vector<std::vector<int>> ranks_of_stages_;  // by crew
+  std::vector<Prices> memory_;                     // one a schedule that must fit
   std::vector<SizedAlike> alike_;
   std::size_t numbers_ = 1;  // of micro-batches, that are chosen by themselves
   int next_to_ = 1;
@@ -345,13 +470,13 @@ class Search {
 
 Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
                   const BalanceTask& task, const Evaluations& evaluations) {
-  return Search(scenario, timed_by, must_fit, task, evaluations).best();
+  return Search(scenario, timed_by, must_fit, evaluations).best(task);
 }
 
 namespace {
 
 /// As written, with every GPU's number of micro-batches times the same factor, so that the samples are those of the
-/// task or the next fewer that there can be; nothing where one would do more than anybody may.
+/// task or the next fewer that there can be; nothing where one would do more than anybody may, or too few.
 std::optional<Balanced> as_written(const Scenario& scenario, const BalanceTask& task) {
   int common = 0;  // all can do that part of their work
   for (const NodeGroup& group : scenario.cluster.nodes)
@@ -364,7 +489,7 @@ std::optional<Balanced> as_written(const Scenario& scenario, const BalanceTask& 
     std::vector<int> steps;
     for (int gpu = 0; gpu < group.gpus; ++gpu) {
       const double own = parts / common * accumulation_steps_of(group, gpu, scenario.training);
-      if (own > kMostSteps) return std::nullopt;
+      if (own > kMostSteps || std::lround(own) < task.least) return std::nullopt;
       steps.push_back(static_cast<int>(std::lround(own)));
     }
     group.accumulation_steps = steps;
@@ -389,6 +514,22 @@ Badness badness_of(const Balanced& choice, const ScheduleSpec& timed_by, const s
   return {-fits, !near, play->measured.update_time.value / samples};
 }
 
+/// Numbers of micro-batches of everybody that are tried.
+std::vector<int> numbers_tried(const Scenario& scenario, const BalanceTask& task) {
+  const double replicas = gpu_count(scenario.cluster) / model_ranks_of(scenario.training.parallel);
+  std::vector<int> numbers;
+  for (int units = 1; replicas * units * task.unit <= task.samples && units * task.unit <= kMostSize; ++units)
+    if ((units <= 8 || is_round(units)) && units * task.unit >= task.least) numbers.push_back(units * task.unit);
+  return numbers;
+}
+
+int most_steps(const Scenario& scenario) {
+  int most = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    for (const int steps : group.accumulation_steps) most = std::max(most, steps);
+  return most;
+}
+
 /// Seconds a sample that the slowest GPU computes: no play is faster, unless sequences are drawn shorter.
 double least_time(const Balanced& choice, const ScheduleSpec& timed_by, const Evaluations& evaluations) {
   const Shared<Costs> costs = evaluations.costs(choice.scenario, timed_by);
@@ -405,23 +546,62 @@ Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
                          const std::vector<ScheduleSpec>& must_fit, const BalanceTask& task,
                          const Evaluations& evaluations) {
   constexpr double kBetter = 1 - 1e-9;  // of equal ones the first
+  const Unsteady& unsteady = scenario.training.unsteady;
+  Search search(scenario, timed_by, must_fit, evaluations);
   BalanceTask own_sizes = task;
   own_sizes.sizes = false;
-  Balanced best = balanced(scenario, timed_by, must_fit, own_sizes, evaluations);
+  std::vector<std::pair<int, double>> played;  // most micro-batches of a GPU, and what it computes a sample
+  const auto of = [&](const Balanced& choice) {
+    return std::pair(most_steps(choice.scenario), least_time(choice, timed_by, evaluations));
+  };
+  Balanced best = search.best(own_sizes);
   Badness least = badness_of(best, timed_by, must_fit, task, evaluations);
-  const auto take = [&](Balanced choice, bool of_any_samples) {
+  const auto remember = [&](const Balanced& choice, const Badness& badness) {
+    const auto [unfit, unequal, time] = badness;
+    if (unfit == -kSurelyFits && !unequal) played.push_back(of(choice));
+  };
+  remember(best, least);
+  // Who computes as long in as many micro-batches or more has no less to send, and hides no more of it.
+  const auto is_hopeless = [&](const Balanced& choice) {
+    if (unsteady.varies() || std::get<0>(least) > -kSurelyFits) return false;
+    const std::pair own = of(choice);
+    return own.second > std::get<2>(least) || std::any_of(played.begin(), played.end(), [&](const auto& each) {
+             return each.first <= own.first && each.second <= own.second;
+           });
+  };
+  const auto take = [&](Balanced choice, bool of_any_samples = false) {
     Badness badness = badness_of(choice, timed_by, must_fit, task, evaluations);
+    remember(choice, badness);
     if (of_any_samples) std::get<1>(badness) = std::get<1>(least);
     const auto [unfit, unequal, time] = badness;
     if (!(Badness(unfit, unequal, time / kBetter) < least)) return;
     best = std::move(choice);
     least = badness;
   };
-  if (task.sizes) take(balanced(scenario, timed_by, must_fit, task, evaluations), false);
+  if (task.sizes && !unsteady.lengths.full()) {
+    // Short sequences are padded to the longest of a micro-batch: small ones waste least, which no steady time knows.
+    for (int size = 1; size <= kMostPadded; size *= 2)
+      take(balanced(with_sizes(scenario, [&](std::size_t) { return size; }), timed_by, must_fit, own_sizes,
+                    evaluations));
+  } else if (task.sizes && unsteady.varies()) {
+    Scenario steady = scenario;
+    steady.training.unsteady = {};
+    Balanced choice = fastest_balance(steady, timed_by, must_fit, task, evaluations);
+    choice.scenario.training.unsteady = unsteady;
+    take(std::move(choice));
+  } else if (task.sizes) {
+    take(search.best(task));
+    for (const int number : numbers_tried(scenario, task)) {
+      BalanceTask so_often = task;
+      so_often.exactly = number;
+      Balanced choice = search.best(so_often);
+      if (!is_hopeless(choice)) take(std::move(choice));
+    }
+  }
   std::optional<Balanced> written = as_written(scenario, task);
-  const bool hopeless = written && !scenario.training.unsteady.varies() && std::get<0>(least) == -kSurelyFits &&
-                        least_time(*written, timed_by, evaluations) > std::get<2>(least);
-  if (written && !hopeless) take(*std::move(written), true);
+  const bool slower = written && !unsteady.varies() && std::get<0>(least) == -kSurelyFits &&
+                      least_time(*written, timed_by, evaluations) > std::get<2>(least);
+  if (written && !slower) take(*std::move(written), true);
   return best;
 }
 
@@ -429,7 +609,15 @@ Division divided_by_speed(const Scenario& scenario, const ScheduleSpec& spec, do
                           const Evaluations& evaluations) {
   const bool meets = meets_every_micro_batch(spec);
   const bool sized = spec.balance == Balance::kSpeed;
-  BalanceTask task{samples, rounds_of(spec), sized, !meets, sized ? kEqualSamples : kNearSamples, sized};
+  const Parallel parallel = parallel_of(scenario.training, spec);
+  const int rounds = rounds_of(spec);
+  BalanceTask task{samples,
+                   rounds * micro_batches_apart(parallel),
+                   sized,
+                   !meets,
+                   sized ? kEqualSamples : kNearSamples,
+                   sized,
+                   rounds * least_a_round(spec, parallel).value_or(1)};
   Division divided{scenario, spec};
   divided.spec.balance = Balance::kNone;
   // One that would accumulate meanwhile is timed waiting: else no division would have as many samples as are asked for.
@@ -450,6 +638,7 @@ Division Evaluations::divided(const Scenario& scenario, const ScheduleSpec& spec
     Division own{scenario, spec};
     own.spec.micro_batch_size = 0;
     const Training split = with_micro_batch(scenario.training, spec.micro_batch_size);
+    own.scenario.training.parallel.group = split.parallel.group;
     for (NodeGroup& group : own.scenario.cluster.nodes) {
       group.micro_batch_size = split.micro_batch_size;
       group.accumulation_steps.assign(static_cast<std::size_t>(group.gpus), split.gradient_accumulation_steps);

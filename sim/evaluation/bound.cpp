@@ -31,10 +31,11 @@ Seconds least_update_time(const ScheduleSpec& spec, const Costs& costs, int micr
     const Seconds chunk = first_chunk(kind);
     way[stage + 1] = way[stage + 1] > Seconds{0} ? std::min(way[stage + 1], chunk) : chunk;
   }
+  const int flights = spec.pipeline_flush ? rounds_of(spec) : 0;
   Seconds least{0}, before{0};
   for (std::size_t stage = 0; stage < own.size(); ++stage) {
     before += way[stage];
-    least = std::max(least, own[stage] + rounds_of(spec) * before);
+    least = std::max(least, own[stage] + flights * before);
   }
   return least;
 }

@@ -11,7 +11,7 @@ namespace accosim {
 ///
 /// A stage does its passes one after the other, each with the collectives of split tensors that nothing hides. Before
 /// its first one that micro-batch has passed all stages before it, and after its last one it goes back through them;
-/// and the first stage begins no other flight before that. So of stage r, with n flights an update,
+/// and the first stage begins no other flight before that. So of stage r, with n flights an update (0 without a flush),
 ///
 ///     micro-batches x (F_r + B_r) + n x sum over q < r of (f_q + b_q)
 ///

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "models/base/stages.hpp"
@@ -12,6 +13,15 @@
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
+
+Folded among_all(Folded folded, const FewReplicas& few) {
+  for (Rank& rank : folded.graph.ranks) rank.multiplicity *= few.each;
+  std::vector<int> class_of;
+  for (const int rank : few.few) class_of.push_back(folded.class_of[static_cast<std::size_t>(rank)]);
+  folded.class_of = std::move(class_of);
+  return folded;
+}
+
 namespace {
 
 // A play with more spans than this is not continued in search of a period, or of a better known mean.
@@ -194,17 +204,19 @@ std::vector<PlacedPause> never(const Costs& costs, const ScheduleSpec& spec, con
 }
 
 Folded folded_graph(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
+  std::optional<FewReplicas> few;
   EventGraph graph = [&] {
     const Stage stage("building the event graph");
-    return build(spec, costs, accumulation_steps, updates);
+    few = few_replicas(costs);
+    return build(spec, costs, accumulation_steps, updates, few ? &*few : nullptr);
   }();
   const Stage stage("folding equal ranks and flows");
-  tally("ranks in all plays", static_cast<std::int64_t>(graph.ranks.size()));
+  tally("ranks in all plays", costs.ranks());
   tally("paths", static_cast<std::int64_t>(graph.paths.size()));
-  Folded folded = fold(std::move(graph));
+  Folded folded = fold_sample(std::move(graph));
   tally("of these ranks played by themselves", static_cast<std::int64_t>(folded.graph.ranks.size()));
   tally("of these paths", static_cast<std::int64_t>(folded.graph.paths.size()));
-  return folded;
+  return few ? among_all(std::move(folded), *few) : folded;
 }
 
 /// Whether the updates repeat is looked at after so many: few show the period of equal ranks; unequal ones may take
@@ -270,6 +282,24 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   play.spans = recorder.take_spans();
 }
 
+/// The play without the lockstep that it may be in.
+void disturb(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network, Keep keep) {
+  if (network != NetworkKind::kSimgrid || is_synchronous(spec) || play.costs->layout.size(Dim::kPipeline) == 1 ||
+      play.costs->ranks() > kMostDisturbed)
+    return;
+  const auto moves = [](const SteadyPlay& a, const SteadyPlay& b) {
+    return std::abs(a.measured.update_time / b.measured.update_time - 1) > kMoved;
+  };
+  SteadyPlay other{play.accumulation_steps, play.costs, {}, {}, {}, 0, {}};
+  play_to_a_period(other, spec, NetworkKind::kReference, Keep::kLastUpdate);
+  if (!moves(other, play)) return;  // nobody waits for a link that another has
+  other.costs.edit().pace.unsteady.jitter.micro_batch = kDisturbance;
+  play_to_a_mean(other, spec, network, keep);
+  if (!moves(other, play)) return;
+  other.lockstep = play.measured.update_time;
+  play = std::move(other);
+}
+
 }  // namespace
 
 void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, NetworkKind network, Keep keep) {
@@ -279,7 +309,12 @@ void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, Netwo
   Recorder recorder(play.folded.graph, static_cast<std::size_t>(updates), keep);
   {
     const Stage stage("playing");
-    const Played played = accosim::play(play.folded.graph, network, [&](const Span& span) { recorder.take(span); });
+    set_share(0);
+    const Played played = accosim::play(play.folded.graph, network, [&](const Span& span) {
+      const std::size_t before = recorder.complete();
+      recorder.take(span);
+      if (recorder.complete() > before) set_share(static_cast<double>(recorder.complete()) / updates);
+    });
     tally("plays", 1);
     tally("updates", updates);
     tally("ops", played.ops);
@@ -297,10 +332,13 @@ SteadyPlay play_steady(const Shared<Costs>& costs, const ScheduleSpec& spec, int
   const Unsteady& unsteady = costs->pace.unsteady;
   if (!unsteady.pauses.empty()) play.costs.edit().pace.pauses = never(costs, spec, unsteady.pauses);
   if (unsteady.varies()) {
+    if (const double jitter = unsteady.jitter.micro_batch; jitter > 0 && jitter < kDisturbance)
+      play.costs.edit().pace.unsteady.jitter.micro_batch = kDisturbance;
     play_to_a_mean(play, spec, network, keep);
     play.spells = spells_in(play);
   } else {
     play_to_a_period(play, spec, network, keep);
+    disturb(play, spec, network, keep);
   }
   play.costs = costs;  // for whoever draws or explains
   add_pauses(play, spec, unsteady.pauses, network);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "models/base/shared.hpp"
@@ -14,6 +15,7 @@
 #include "sim/evaluation/pauses.hpp"
 #include "sim/network/network.hpp"
 #include "sim/player/fold.hpp"
+#include "sim/schedules/few_replicas.hpp"
 
 namespace accosim {
 
@@ -27,7 +29,20 @@ struct SteadyPlay {
   int updates = 0;          ///< played
   std::vector<PauseCost> pauses;
   double spells = std::numeric_limits<double>::infinity();  ///< of stragglers, expected in the updates that count
+  /// Of an update in lockstep, where any disturbance ends that (kDisturbance) and the play is a disturbed one.
+  std::optional<Seconds> lockstep{};
 };
+
+/// Ranks of pipelines that share adapters can meet on them at every update, in a steady state that no machine keeps:
+/// any disturbance ends it, sooner or later. So what is delayed or local, in pipelines that wait for each other's
+/// messages, on at most kMostDisturbed GPUs (more take minutes, as all ranks then differ), is played with this share of
+/// a micro-batch's time drawn, too; where that moves the update by more than kMoved, it is the play. A smaller jitter
+/// is played as this one: it needs longer to tell the same.
+inline constexpr int kMostDisturbed = 128;
+inline constexpr double kDisturbance = 1e-4, kMoved = 0.01;
+
+/// What was folded of a few ranks, for all.
+Folded among_all(Folded folded, const FewReplicas& few);
 
 /// Where micro-batches are drawn, a play goes on until half of the 80 % band of the mean update is below this share of
 /// it, or until it has a million spans.

@@ -76,7 +76,7 @@ double predicted(const StepSample& sample, const Parameters& p) {
 }  // namespace
 
 bool is_step_sample(const PublishedCase& one) {
-  return one.scored() && !one.by_us && one.in_fits && one.group != kSplitGroup &&
+  return one.scored() && !one.by_us && one.in_fits && one.group != kSplitGroup && one.group != kMixedGroup &&
          (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
 }
 

@@ -28,6 +28,12 @@ ValidationPrediction with_interval(double value, double spread) {
   return {value, interval.low, interval.high};
 }
 
+ValidationPrediction step_of(double time, const Spread& spread) {
+  ValidationPrediction prediction = with_interval(time, spread.total());
+  prediction.spread = spread;
+  return prediction;
+}
+
 Bytes asked_part(const MemoryParts& parts, Asked asked) {
   if (asked == Asked::kMemoryAllocated) return parts.allocated();
   if (asked == Asked::kMemoryUsed) return parts.total();
@@ -62,7 +68,7 @@ ValidationPrediction predict_training(const PublishedCase& one, const Scenario& 
   }
   if (one.asked == Asked::kMicroBatchTime) {
     const RankKind kind = price(scenario, spec).kinds.front();
-    return with_interval((kind.forward + kind.backward).value, compute_spread(kind));
+    return step_of((kind.forward + kind.backward).value, {compute_spread(kind), 0});
   }
   if (one.asked == Asked::kBlockForward || one.asked == Asked::kBlockBackward) {
     // Timed alone, not under the load of training.
@@ -86,7 +92,7 @@ ValidationPrediction predict_training(const PublishedCase& one, const Scenario& 
     const ScheduleInput input{spec, *result.costs, result.costs->kinds.front(), 1, 1};
     time -= full_optimizer_time(input).value;
   }
-  return with_interval(time, result.spread.total());
+  return step_of(time, result.spread);
 }
 
 ValidationPrediction predict_collective(CollectiveQuery query, Cluster cluster) {

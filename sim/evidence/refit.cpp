@@ -29,7 +29,7 @@ std::vector<MeasuredCollective> measured_collectives(const Published& published,
   const std::map<std::string, std::string> publishers = publishers_of(published);
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases) {
-    if (one.asked != Asked::kCollectiveTime || !one.scored()) continue;
+    if (one.asked != Asked::kCollectiveTime || !one.scored() || !one.in_fits) continue;
     const std::string& publisher = publishers.at(one.source);
     if (!left_out.holds(publisher, one.device)) samples.push_back(sample_of(one, publisher));
   }
@@ -44,7 +44,8 @@ Refits::Refits(const Published& published) {
     if (!one.scored()) continue;
     if (one.asked == Asked::kKernelTime && one.in_fits)
       kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
-    if (one.asked == Asked::kCollectiveTime) collectives_.push_back({one.device, sample_of(one, publisher)});
+    if (one.asked == Asked::kCollectiveTime && one.in_fits)
+      collectives_.push_back({one.device, sample_of(one, publisher)});
     if (is_step_sample(one)) step_cases_.push_back({publisher, one.device});
   }
 }

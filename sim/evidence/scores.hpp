@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/fit/published_case.hpp"
+#include "models/price/interval.hpp"
 #include "sim/evidence/fits_of_runs.hpp"
 
 namespace accosim {
@@ -14,6 +15,7 @@ namespace accosim {
 /// A predicted value with its 80 % interval, in the unit of what was asked.
 struct ValidationPrediction {
   double value = 0, low = 0, high = 0;
+  Spread spread{};  ///< of a training step: what its interval is made of
 
   double error(double measured) const { return value / measured - 1; }  ///< above 0: predicted too large
   bool holds(double measured) const { return low <= measured && measured <= high; }
@@ -91,6 +93,24 @@ struct LeftOutRow {
   double held_without = 0;                 ///< share of the cases that their 80 % interval then holds
 };
 
+/// The ratio of two published steps that differ in one knob beside what is predicted of it.
+struct RatioRow {
+  std::string publisher, knob;
+  std::string a, b;        ///< ids of the cases
+  bool in_spreads = true;  ///< whether the spread of ratios is fitted to it
+  double measured = 1;     ///< time of `a` over that of `b`
+  ValidationPrediction predicted{};
+  double apart = 0;  ///< spread_apart() of the two
+};
+
+/// Of the ratios that differ in the same knob, each publisher weighing the same.
+struct RatioPart {
+  std::string name;
+  int pairs = 0, publishers = 0;
+  double mean = 0;  ///< of the errors' absolute values
+  IntervalScore interval;
+};
+
 struct Validation {
   std::vector<PublishedSource> sources;
   std::vector<ValidationRow> rows;
@@ -99,6 +119,7 @@ struct Validation {
   std::vector<std::string> broken;  ///< bounds that do not hold, in words
   std::string left_out_by;          ///< "source" or "device", where it was asked for
   std::vector<LeftOutRow> left_out;
+  std::vector<RatioRow> ratios;
   std::vector<RunFit> runs;  ///< every published training run with its verdict on memory
 };
 

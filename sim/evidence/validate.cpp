@@ -11,6 +11,7 @@
 #include "models/spec/scenario_error.hpp"
 #include "sim/evaluation/parallel.hpp"
 #include "sim/evidence/predict.hpp"
+#include "sim/evidence/ratios.hpp"
 #include "sim/evidence/refit.hpp"
 
 namespace accosim {
@@ -153,6 +154,9 @@ Validation validate(const Published& published, const ValidateOptions& options) 
   }
   validation.groups = groups_of(validation.rows, published_groups());
   validation.runs = fits_of_runs(cases);
+  validation.ratios = ratios_of(validation.rows, published);
+  // The spread without a source is that of all the others, not of those few that are asked for.
+  if (options.without_source && cases.size() == published.cases.size()) judge_ratios(validation.ratios);
   return validation;
 }
 

@@ -1,19 +1,46 @@
 #include "sim/explain/explained_collectives.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "models/collectives/collective_cost.hpp"
 #include "models/collectives/collectives.hpp"
+#include "models/collectives/nccl_cost.hpp"
+#include "models/collectives/nccl_node.hpp"
+#include "models/collectives/ring.hpp"
+#include "models/collectives/route.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
+#include "sim/evaluation/critical_path.hpp"
+#include "sim/explain/windows.hpp"
 #include "sim/graph/counted.hpp"
 #include "sim/schedules/groups.hpp"
 
 namespace accosim {
 namespace {
+
+/// Below that no choice of NCCL's is called slow: so much our own prices are off.
+constexpr double kClearlyFaster = 1.1;
+
+constexpr const char* kGpuSlots = "slots";  ///< PCIe of the GPUs
+
+/// Whether the slots of a node's GPUs limit a ring of several nodes, and not what lies between these.
+bool slots_bind(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
+  const BytesPerSecond edge = edge_bandwidth(kind, cluster, ring);
+  if (ring.node.size() < 2 || edge >= wire_bandwidth(kind, cluster, ring)) return false;
+  for (std::size_t i = 0; i < ring.node.size(); ++i)
+    if (const NodeGroup& group = group_of(cluster, ring, i);
+        !is_like_the_one_before(ring, i) && ring.here(i) * BytesPerSecond{1e9 * slot_of(group)} <= edge)
+      return true;
+  return false;
+}
 
 CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring) {
   const CollectiveCost cost = collective_cost(kind, bytes, cluster, ring);
@@ -31,11 +58,20 @@ CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, c
   row.turns = cost.turns;
   row.alone = collective_time(cost);
   row.spread = communication_spread(cluster, ring, bytes);
-  for (const StepBound bound : all_bounds()) row.terms.emplace_back(name_of(bound), term_of(cost.terms, bound));
-  row.binds = name_of(bound_of(cost.terms));
+  if (row.nodes > 1) row.copied = binding_copies(cluster, ring, cost.algorithm);
+  const auto called = [&](StepBound bound) {
+    if (bound != StepBound::kWire) return std::string(name_of(bound));
+    return row.copied ? std::string(kHostCopies) : slots_bind(kind, cluster, ring) ? kGpuSlots : name_of(bound);
+  };
+  for (const StepBound bound : all_bounds()) row.terms.emplace_back(called(bound), term_of(cost.terms, bound));
+  row.binds = called(bound_of(cost.terms));
+  if (const auto faster = faster_way(kind, bytes, cluster, ring, kClearlyFaster))
+    row.faster = FasterRow{name_of(faster->way.algorithm), name_of(faster->way.protocol), faster->channels,
+                           faster->channels * devices_of(group_of(cluster, ring, 0), ring.gpus.front()), faster->time};
   return row;
 }
 
+constexpr double kNoticeable = 1e-3;  ///< of an update
 /// Whether nobody could tell their rows apart: units of a model may differ by a few parameters.
 bool looks_alike(const PlanRequest& a, const PlanRequest& b) {
   constexpr double kVisible = 2e-3;
@@ -43,6 +79,26 @@ bool looks_alike(const PlanRequest& a, const PlanRequest& b) {
 }
 
 }  // namespace
+
+std::string forced_by(const FasterRow& way) {
+  std::string algorithm = way.algorithm;
+  algorithm.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(algorithm.front())));
+  return fmt::format(
+      "NCCL_ALGO={} NCCL_PROTO={}{}", algorithm, way.protocol,
+      way.channels > 0 ? fmt::format(" NCCL_MIN_NCHANNELS={0} NCCL_MAX_NCHANNELS={0}", way.all_channels) : "");
+}
+
+std::string choice_in_words(const CollectiveRow& row) {
+  const auto milliseconds = [](Seconds time) { return fmt::format("{:.3g} ms", 1e3 * time.value); };
+  const FasterRow& faster = *row.faster;
+  const std::string on =
+      faster.channels == 0 ? std::string()
+                           : fmt::format(" on {} channel{}", faster.all_channels, faster.all_channels == 1 ? "" : "s");
+  return fmt::format("NCCL takes {} {} for {} of {:.3g} MiB on {} nodes, {}; {} {}{} is {:.2g} times as fast, {}",
+                     row.algorithm, row.protocol, row.name, row.bytes.value / (1024 * 1024), row.nodes,
+                     milliseconds(row.alone), faster.algorithm, faster.protocol, on, row.alone / faster.alone,
+                     milliseconds(faster.alone));
+}
 
 std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   const EventGraph& graph = play.folded.graph;
@@ -76,6 +132,27 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   std::vector<CollectiveRow> out;
   for (auto& row : rows) out.push_back(std::move(row.second));
   return out;
+}
+
+Binding binding_of(const SteadyPlay& play) {
+  const CriticalPath path = critical_path(play);
+  std::map<std::string, Seconds> waits;  // by what is communicated
+  for (const PathStep& step : path.steps)
+    if (step.cls == OpClass::kCommunication) waits[step.name] += step.duration;
+  std::vector<CollectiveRow> rows = collectives_of_update(play);
+  const auto longest = [&](bool between) -> const CollectiveRow* {
+    const CollectiveRow* most = nullptr;
+    for (const CollectiveRow& row : rows)
+      if ((row.nodes > 1) == between && waits[row.name] >= kNoticeable * path.update_time &&
+          (most == nullptr || waits[row.name] > waits[most->name]))
+        most = &row;
+    return most;
+  };
+  const CollectiveRow* row = longest(true);
+  if (row == nullptr) row = longest(false);
+  if (row == nullptr) return {kComputation};
+  const bool window = row->binds == name_of(StepBound::kWire) && bound_window(play.folded.graph);
+  return {window ? std::string(kWindow) : row->binds, row->binds == kHostCopies ? row->copied : std::nullopt};
 }
 
 std::vector<std::string> evidence_notes(const Cluster& cluster) {

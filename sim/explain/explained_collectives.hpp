@@ -15,6 +15,13 @@
 
 namespace accosim {
 
+/// How a collective would be clearly faster than by NCCL's own choice.
+struct FasterRow {
+  std::string algorithm, protocol;
+  int channels = 0, all_channels = 0;  ///< of each adapter and of all; 0: as many as NCCL has
+  Seconds alone;
+};
+
 /// A collective and what it costs where nothing else runs.
 struct CollectiveRow {
   std::string name;        ///< as the schedule calls it, or its kind
@@ -26,14 +33,34 @@ struct CollectiveRow {
   Bytes message;     ///< the largest between nodes; 0: none goes there, or its size is not followed
   double steps = 0, net_steps = 0, turns = 1;
   Seconds alone;
-  double spread = 0;                                   ///< of log(measured / predicted)
-  std::vector<std::pair<std::string, Seconds>> terms;  ///< which add up to `alone`
-  std::string binds;                                   ///< the largest of them
+  double spread = 0;  ///< of log(measured / predicted)
+  std::vector<std::pair<std::string, Seconds>>
+      terms;                               ///< which add up to `alone`; kHostCopies where these limit the wire
+  std::string binds;                       ///< the largest of them
+  std::optional<BytesPerSecond> copied{};  ///< each way of a node, where its host's copies are what limits the wire
+  std::optional<FasterRow> faster{};
 };
+/// "NCCL takes ring Simple for all-reduce of a bucket of 39.1 MiB on 2 nodes, 13.1 ms; tree Simple is 1.7 times as
+/// fast, 7.56 ms": of a row that has a faster way.
+std::string choice_in_words(const CollectiveRow& row);
+/// "NCCL_ALGO=Tree NCCL_PROTO=Simple".
+std::string forced_by(const FasterRow& way);
 
 /// One row for each collective of the first rank's last steady update that differs visibly from the others in kind,
 /// bytes or ranks; the first that is made comes first.
 std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play);
+
+/// What keeps an update from being faster, of the links between its GPUs.
+struct Binding {
+  std::string term;                        ///< of CollectiveRow::binds, kHostCopies, kWindow or kComputation
+  std::optional<BytesPerSecond> copied{};  ///< CollectiveRow::copied, of kHostCopies
+};
+inline constexpr const char* kHostCopies = "host copies";
+inline constexpr const char* kWindow = "window";
+inline constexpr const char* kComputation = "computation";
+/// Of the communication that takes most of the critical path, between nodes before inside of them; computation where
+/// communication takes less than 0.1 % of it.
+Binding binding_of(const SteadyPlay& play);
 
 /// Of each kind of adapters in a cluster of several nodes: that its constants rest on one machine, or on none.
 std::vector<std::string> evidence_notes(const Cluster& cluster);

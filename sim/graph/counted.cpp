@@ -21,9 +21,9 @@ void add_ops(const EventGraph& graph, const Rank& rank, int lane, int begin, int
       continue;
     }
     totals.micro_batches += times * graph.labels[op.label].micro_batches;
-    if (op.kind != OpKind::kCollective) continue;
+    if (op.kind != OpKind::kCollective && op.kind != OpKind::kTransfer) continue;
     const auto group = static_cast<std::size_t>(rank.groups[static_cast<std::size_t>(op.slot)]);
-    totals.collectives += times;
+    totals.collectives += op.kind == OpKind::kCollective ? times : 0;
     totals.sent +=
         static_cast<double>(times) * graph.groups[group].plans[static_cast<std::size_t>(op.plan)].sent_per_rank;
   }

@@ -178,6 +178,7 @@ struct Rank {
   std::vector<int> groups;  ///< by slot; kNoGroup where it is in none
   int multiplicity = 1;     ///< how many real ranks it stands for
   int replica = -1;         ///< whose micro-batches it computes, where they are drawn; -1: those of its own number
+  int number = -1;          ///< of a folded graph: in the whole one, by which its own speed is drawn; -1: its place
 };
 
 struct EventGraph {
@@ -193,10 +194,14 @@ struct EventGraph {
   Pace pace;
 };
 
-/// Rank::replica.
+/// Rank::number, Rank::replica.
+inline int number_of(const EventGraph& graph, std::size_t rank) {
+  const int number = graph.ranks[rank].number;
+  return number < 0 ? static_cast<int>(rank) : number;
+}
 inline int replica_of(const EventGraph& graph, std::size_t rank) {
   const int replica = graph.ranks[rank].replica;
-  return replica < 0 ? static_cast<int>(rank) : replica;
+  return replica < 0 ? number_of(graph, rank) : replica;
 }
 
 }  // namespace accosim

@@ -25,9 +25,11 @@ constexpr std::string_view kDegrees[] = {"tensor_parallel_size", kSequence, "pip
 
 /// Stages of so many chunks, in the order that the scenario has for stages of one.
 Parallel of_stages(const Scenario& scenario, int stages, int chunks) {
-  Parallel parallel = scenario.training.parallel;
+  Training training = scenario.training;
+  Parallel& parallel = training.parallel;
   parallel.pipeline = stages;
   parallel.chunks = chunks;
+  group_micro_batches(training);
   const bool gpipe = parallel.schedule == PipelineSchedule::kGpipe && stages > 1;
   parallel.schedule = chunks > 1 ? PipelineSchedule::kInterleaved
                       : gpipe    ? PipelineSchedule::kGpipe
@@ -43,10 +45,10 @@ std::vector<Parallel> pipelines_of(const Scenario& scenario, int groups) {
   const bool several = lacking_chunks(framework).empty();
   std::vector<Parallel> all;
   for (int stages = 1; stages <= std::min(blocks, groups); ++stages) {
-    if (groups % stages != 0 || !can_split_blocks(blocks, framework, stages, 1)) continue;
+    if (groups % stages != 0 || !can_split_blocks(blocks, framework, stages)) continue;
     all.push_back(of_stages(scenario, stages, 1));
-    for (int chunks = 2; stages > 1 && several && stages * chunks <= blocks; ++chunks)
-      if (blocks % (stages * chunks) == 0) all.push_back(of_stages(scenario, stages, chunks));
+    for (int chunks = 2; stages > 1 && several && stages * chunks <= blocks + 2; ++chunks)
+      if (are_even_runs(framework, blocks, 1LL * stages * chunks)) all.push_back(of_stages(scenario, stages, chunks));
   }
   return all;
 }

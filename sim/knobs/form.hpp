@@ -21,9 +21,10 @@ inline constexpr const char* kMicroBatchesPerRound = "micro_batches_per_round";
 struct Form {
   std::string schedule;  ///< name of its row of traits
   std::string label;
-  bool written = false;  ///< it is one of the scenario's own schedules, and all of those stay in the scenario
+  bool written = false;  ///< it is an entry of the scenario, whose keys are set in their place there
   std::vector<ScheduleKey> keys{};
   std::vector<Knob> knobs{};
+  std::vector<std::string> first{}, last{};  ///< of a written one: settings before those of its knobs, and behind them
 };
 
 /// Reads forms as the loader would, to know which alternatives are the same and which are refused.

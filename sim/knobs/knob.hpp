@@ -1,6 +1,8 @@
 // A knob: something of a scenario that may be chosen without changing what an update computes, with its alternatives.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,8 @@ struct Knob {
   std::string name;
   std::vector<Alternative> alternatives;  ///< the first is what is written
   bool coarse = false;                    ///< a search that cannot play everything begins with all of its alternatives
+  /// But for those from this one on, which are tried alone, around the best that is found.
+  std::size_t later = std::numeric_limits<std::size_t>::max();
 };
 
 /// Keys as a person reads them: "overlap backward, bucket_cap_mb 100".

@@ -39,20 +39,18 @@ std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
   const Training& training = loaded.scenario.training;
   const auto text = [](Recompute what) { return std::string("activation_recompute ") + name_of(what); };
   std::string now = training.activation_recompute == Recompute::kNone ? "" : text(training.activation_recompute);
-  if (training.recomputed_blocks.every != 1)
-    now += fmt::format(" of every {}th block", training.recomputed_blocks.every);
-  if (training.recomputed_blocks.fraction != 1)
-    now += fmt::format(" of {:.3g} of the blocks", training.recomputed_blocks.fraction);
+  now += in_words(training.recomputed_blocks);
   std::vector<Alternative> all{{now, {}, {}}};
   if (is_fixed(loaded.scenario)) return all;
-  const Recompute whole = training.framework == Framework::kPytorch ? Recompute::kFullEarlyStop : Recompute::kFull;
-  for (const auto& [what, every] : {std::pair(Recompute::kNone, 1), std::pair(Recompute::kSelective, 1),
-                                    std::pair(whole, 2), std::pair(whole, 1)}) {
-    const RecomputedBlocks blocks{every, 1};
+  const Recompute whole = whole_blocks(training.framework);
+  const RecomputedBlocks all_blocks, half = some_blocks(training, loaded.scenario.model.num_hidden_layers, 2);
+  std::vector<std::pair<Recompute, RecomputedBlocks>> ways = {{Recompute::kNone, all_blocks},
+                                                              {Recompute::kSelective, all_blocks}};
+  if (half != all_blocks) ways.push_back({whole, half});
+  ways.push_back({whole, all_blocks});
+  for (const auto& [what, blocks] : ways) {
     if (what == training.activation_recompute && training.recomputed_blocks == blocks) continue;
-    Alternative each{text(what), {}, recompute_settings(training, what, blocks)};
-    if (every != 1) each.text += " of every 2nd block";
-    all.push_back(std::move(each));
+    all.push_back({text(what) + in_words(blocks), {}, recompute_settings(training, what, blocks)});
   }
   return all;
 }
@@ -129,13 +127,13 @@ std::vector<Alternative> overlaps(const ScheduleGround& ground) {
   return of_keys(all);
 }
 
-/// Who shares a copy of the parameters, and when nodes add up their shards.
+/// Who shares a copy of what is sharded, and when nodes add up their shards.
 std::vector<Alternative> shard_groups(const ScheduleGround& ground) {
-  if (node_count(ground.cluster) < 2 || ground.traits.sharding != Sharding::kParameters) return {};
+  if (node_count(ground.cluster) < 2 || ground.traits.sharding == Sharding::kNothing) return {};
   const ScheduleKey node{"shard_group", quoted(name_of(Island::kNode))};
-  return of_keys({{{"shard_group", quoted(name_of(Island::kWorld))}},
-                  {node},
-                  {node, {"all_reduce", quoted(name_of(Sync::kLastMicroBatch))}}});
+  std::vector<std::vector<ScheduleKey>> all{{{"shard_group", quoted(name_of(Island::kWorld))}}, {node}};
+  if (ground.traits.takes("all_reduce")) all.push_back({node, {"all_reduce", quoted(name_of(Sync::kLastMicroBatch))}});
+  return of_keys(all);
 }
 
 using Ground = const ScheduleGround&;

@@ -46,10 +46,11 @@ const KnobRow& knob_named(const std::string& name);
 /// of micro-batches.
 struct WorkChoice {
   bool nodes = false, degrees = false, sizes = false;
+  bool interleaved = true;  ///< stages of several chunks too
 };
-/// Micro-batches and accumulation that keep the samples of an update, the first as written. Sizes: powers of two times
-/// what is written and, where GPUs differ, the work divided by their speed, with those sizes or with sizes of each kind
-/// of GPU that the division chooses. Nodes: fewer of them. Degrees: all that divide the model and the cluster.
+/// Micro-batches and accumulation that keep the samples of an update, the first as written. Sizes: all that divide the
+/// samples of a GPU and, where GPUs differ, the work divided by their speed, with those sizes or with sizes of each
+/// kind of GPU that the division chooses. Nodes: fewer of them. Degrees: all that divide the model and the cluster.
 std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkChoice& choice);
 /// Numbers of micro-batches that an update may begin with, below what is written, for schedules whose ranks go on while
 /// they wait and so come to more; none where ranks are alike.

@@ -47,13 +47,15 @@ Alternative of_groups(const Cluster& cluster, const std::vector<std::optional<At
 std::vector<std::string> recompute_settings(const Training& training, Recompute what, RecomputedBlocks blocks) {
   std::vector<std::string> set = of_training("activation_recompute", name_of(what)).set;
   const RecomputedBlocks now = training.recomputed_blocks;
-  // Both are of whole blocks, and only one of them may be written.
+  // All are of whole blocks, and only one of them may be written.
   const bool whole = what == Recompute::kFull || what == Recompute::kFullEarlyStop;
-  if (blocks.every != now.every)
-    set.push_back(fmt::format("/training/recompute_every={}", whole ? fmt::to_string(blocks.every) : "null"));
-  if (blocks.fraction != now.fraction)
-    set.push_back(fmt::format("/training/recompute_fraction={}",
-                              whole && blocks.every == 1 ? fmt::to_string(blocks.fraction) : "null"));
+  const auto write = [&](const char* key, auto before, auto then, auto usual) {
+    if (then == before) return;
+    set.push_back(fmt::format("/training/{}={}", key, whole && then != usual ? fmt::to_string(then) : "null"));
+  };
+  write("recompute_every", now.every, blocks.every, 1);
+  write("recompute_fraction", now.fraction, blocks.fraction, 1.0);
+  write("recompute_layers", now.first, blocks.first, 0);
   return set;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 
@@ -187,7 +188,8 @@ std::optional<Scenario> sharing(Scenario scenario, double samples) {
     at_once += 1.0 * group.count * group.gpus * group.micro_batch_size / ranks;
     common = std::gcd(common, group.micro_batch_size);
   }
-  for (int smaller = 1; common % smaller == 0; smaller *= 2) {
+  for (int smaller = 1; smaller <= common; ++smaller) {
+    if (common % smaller != 0) continue;
     const double steps = samples / (at_once / smaller);
     if (steps != std::floor(steps) || steps > kMaxInteger || static_cast<int>(steps) % apart != 0) continue;
     for (NodeGroup& group : scenario.cluster.nodes) group.micro_batch_size /= smaller;
@@ -199,12 +201,14 @@ std::optional<Scenario> sharing(Scenario scenario, double samples) {
 }
 
 /// The scenario on each of these clusters, split in every way that is chosen from; itself first.
-std::vector<Scenario> at_all_degrees(const std::vector<Scenario>& on, bool degrees, double samples) {
+std::vector<Scenario> at_all_degrees(const std::vector<Scenario>& on, const WorkChoice& choice, double samples) {
   std::vector<Scenario> all{on.front()};
   for (const Scenario& nodes : on) {
     const bool written = &nodes == &on.front();
     const Parallel own = nodes.training.parallel;
-    for (const Parallel& each : degrees && !has_own_steps(nodes) ? degrees_of(nodes) : std::vector<Parallel>{own}) {
+    const bool degrees = choice.degrees && !has_own_steps(nodes);
+    for (const Parallel& each : degrees ? degrees_of(nodes) : std::vector<Parallel>{own}) {
+      if (each.chunks > 1 && !choice.interleaved) continue;
       Scenario split = nodes;
       split.training.parallel = each;
       if (written && same_degrees(each, own)) continue;
@@ -214,15 +218,18 @@ std::vector<Scenario> at_all_degrees(const std::vector<Scenario>& on, bool degre
   return all;
 }
 
-/// With micro-batches a power of two times as large or small, the smallest first; the scenario itself before all.
+/// With every micro-batch of the first group that divides its samples, and the others' in proportion, the smallest
+/// first; the scenario itself before all.
 std::vector<Scenario> of_all_sizes(const Scenario& scenario) {
   std::vector<Scenario> sizes{scenario};
-  for (int factor = 2; factor <= kMostFactor; factor *= 2)
-    for (const auto& [up, down] : {std::pair(factor, 1), std::pair(1, factor)})
-      if (std::optional<Scenario> each = scaled(scenario, up, down)) sizes.push_back(std::move(*each));
-  std::stable_sort(sizes.begin() + 1, sizes.end(), [](const Scenario& a, const Scenario& b) {
-    return a.cluster.nodes.front().micro_batch_size < b.cluster.nodes.front().micro_batch_size;
-  });
+  const NodeGroup& first = scenario.cluster.nodes.front();
+  const int own = first.micro_batch_size;
+  const std::int64_t samples =
+      std::int64_t{own} * (first.accumulation_steps.empty() ? scenario.training.gradient_accumulation_steps
+                                                            : first.accumulation_steps.front());
+  for (int size = 1; size <= std::min(samples, std::int64_t{kMostFactor} * own); ++size)
+    if (size != own && samples % size == 0)
+      if (std::optional<Scenario> each = scaled(scenario, size, own)) sizes.push_back(std::move(*each));
   return sizes;
 }
 
@@ -275,7 +282,7 @@ std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkCh
   if (choice.nodes)
     for (Scenario& fewer : on_fewer_nodes(loaded.scenario)) on.push_back(std::move(fewer));
   Ways ways(loaded);
-  for (const Scenario& nodes : at_all_degrees(on, choice.degrees, samples_asked(loaded.scenario))) {
+  for (const Scenario& nodes : at_all_degrees(on, choice, samples_asked(loaded.scenario))) {
     const std::vector<Scenario> sizes = choice.sizes ? of_all_sizes(nodes) : std::vector<Scenario>{nodes};
     const bool mixed = choice.sizes && is_mixed(nodes.cluster, nodes.training);
     for (const Scenario& each : sizes) ways.add(each, choice.sizes ? Balance::kNone : loaded.scenario.training.balance);

@@ -93,8 +93,8 @@ void check_loops(const Program& program, std::size_t p, const std::vector<bool>&
   for (std::size_t l = 0; l < program.loops.size(); ++l) {
     const Loop& loop = program.loops[l];
     check_parts(program, p, l);
-    require(loop.counted < 0 || (loop.until.lane < 0 && loop.slot < 0 && loop.parts.size() == program.lanes.size()),
-            "loop {} of program {} is counted, and has no fixed number of repetitions on all lanes", l, p);
+    require(loop.counted < 0 || (loop.until.lane < 0 && loop.slot < 0),
+            "loop {} of program {} is counted, and has no fixed number of repetitions", l, p);
     require(loop.counted < 0 || !loop.runs_on, "loop {} of program {} is counted, and its lanes run on", l, p);
     require(loop.slot < 0 || !asks[l] || loop.until.lane >= 0,
             "loop {} of program {} decides for other ranks, and waits for nothing", l, p);

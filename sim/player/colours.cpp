@@ -189,12 +189,18 @@ class Refinement {
     return together;
   }
 
-  /// By programs, and by which of the pauses are theirs; or a number of its own.
+  int own_number(std::size_t rank) const {
+    return apart_ == Apart::kRanks      ? static_cast<int>(rank)
+           : apart_ == Apart::kReplicas ? replica_of(graph_, rank)
+                                        : -1;
+  }
+
+  /// By programs, and by which of the pauses are theirs; or a number of its own, or its replica's.
   void colour_ranks() {
     Numbering numbers;
     for (std::size_t r = 0; r < graph_.ranks.size(); ++r) {
       numbers.add(std::int64_t{graph_.ranks[r].program});
-      numbers.add(std::int64_t{apart_ == Apart::kRanks ? static_cast<int>(r) : -1});
+      numbers.add(std::int64_t{own_number(r)});
       for (const PlacedPause& pause : graph_.pace.pauses)
         numbers.add(std::int64_t{pause.ranks.empty() || holds(pause.ranks, static_cast<int>(r))});
       colours_.rank.push_back(numbers.number());

@@ -24,7 +24,8 @@ struct Colours {
 /// What has a colour of its own from the first.
 enum class Apart {
   kNothing,
-  kRanks,  ///< all ranks, and with them all groups
+  kReplicas,  ///< the ranks of each model replica, whose micro-batches are drawn
+  kRanks,     ///< all ranks, and with them all groups
 };
 
 Colours colours_of(const EventGraph& graph, Apart apart);

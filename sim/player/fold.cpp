@@ -1,7 +1,6 @@
 #include "sim/player/fold.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "sim/player/colours.hpp"
@@ -36,13 +35,11 @@ EventGraph fold_flows(EventGraph graph) {
 }
 
 Folded fold(EventGraph graph) {
-  if (graph.pace.drawn()) {  // no two ranks are alike
-    Folded whole{fold_flows(std::move(graph)), {}};
-    whole.class_of.resize(whole.graph.ranks.size());
-    std::iota(whole.class_of.begin(), whole.class_of.end(), 0);
-    return whole;
-  }
-  Colours colours = colours_of(graph, Apart::kNothing);
+  const Unsteady& unsteady = graph.pace.unsteady;
+  const bool by_rank = unsteady.jitter.gpu > 0 || !unsteady.stragglers.empty();
+  Colours colours = colours_of(graph, by_rank              ? Apart::kRanks
+                                      : graph.pace.drawn() ? Apart::kReplicas
+                                                           : Apart::kNothing);
   Folded folded;
   folded.graph = with_folded_flows(std::move(graph), colours);
   const std::vector<Rank> ranks = std::exchange(folded.graph.ranks, {});
@@ -56,6 +53,7 @@ Folded fold(EventGraph graph) {
       continue;
     }
     Rank rank = ranks[r];
+    rank.number = static_cast<int>(r);
     for (int& group : rank.groups) {
       if (group == kNoGroup) continue;
       int& index = group_index[colours.group[group]];

@@ -2,8 +2,9 @@
 // the ranks that it meets begin theirs, and all of a rank's lanes begin one together; so once the repetitions of all
 // ranks that meet, or whose flows share links, take the same time again and again, all that follow take it, too. Every
 // rank then goes on as if it had played so many, at the end of the same repetition, and what they do to each other
-// stays the same. Nothing of this holds where micro-batches are drawn, nor where a token bucket fills and empties:
-// there every repetition is played.
+// stays the same. While something is under way on a lane beside the loop, such as an exchange between replicas, every
+// repetition is played. Nothing of this holds where micro-batches are drawn, nor where a token bucket fills and
+// empties: there every repetition is played.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -132,11 +133,13 @@ bool Player::counts(std::uint32_t rank, std::uint32_t loop_index, double time) {
   mine.ends.push_back(time);
   if (++circle.ended % static_cast<std::int64_t>(circle.ranks.size()) == 0)
     look_at(circle, std::int64_t{loop.min} * loop.stride);
-  if (circle.after < 0) check_playable(rank, loop);
+  if (circle.after < 0 && !something_beside(circle)) check_playable(rank, loop);
   return false;
 }
 
 void Player::look_at(Circle& circle, std::int64_t repetitions) {
+  if (something_beside(circle))  // which ends before or in what follows, and may have slowed down what was
+    for (const std::uint32_t rank : circle.ranks) repetitions_[rank].ends.clear();
   const std::vector<double>& first = repetitions_[circle.ranks.front()].ends;
   if (first.size() < kLooked) return;
   const double period = (first.back() - first.front()) / (kLooked - 1);
@@ -155,6 +158,21 @@ void Player::look_at(Circle& circle, std::int64_t repetitions) {
   circle.counted = counted;
   // The earlier it was measured the less the clock had rounded.
   if (circle.period == 0 || std::abs(circle.period - period) > close) circle.period = period;
+}
+
+bool Player::something_beside(const Circle& circle) const {
+  for (const std::uint32_t rank : circle.ranks) {
+    const std::vector<Loop>& loops = program_of(rank).loops;
+    for (std::uint32_t id = first_lane_[rank]; id < first_lane_[rank + 1]; ++id) {
+      if (lanes_[id].state == State::kFree || lanes_[id].state == State::kBlocked) continue;
+      const auto holds = [&](const Loop::Part& part) { return part.lane == static_cast<int>(id - first_lane_[rank]); };
+      const bool inside = std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) {
+        return loop.counted >= 0 && std::any_of(loop.parts.begin(), loop.parts.end(), holds);
+      });
+      if (!inside) return true;
+    }
+  }
+  return false;
 }
 
 void Player::check_playable(std::uint32_t rank, const Loop& loop) const {

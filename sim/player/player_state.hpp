@@ -209,6 +209,8 @@ class Player {
   bool counts(std::uint32_t rank, std::uint32_t loop_index, double time);
   /// Whether the last repetitions of all its ranks were equal; then it says how many are counted, and after which.
   void look_at(Circle& circle, std::int64_t repetitions);
+  /// Some lane of its ranks that is not in the loop is at work, which ends before or in the repetitions that follow.
+  bool something_beside(const Circle& circle) const;
   void check_playable(std::uint32_t rank, const Loop& loop) const;
 
   struct GroupMeetings {

@@ -12,7 +12,8 @@ void Player::prepare_ranks() {
   progress_.resize(graph_.ranks.size());
   if (!pace.drawn()) return;
   for (std::size_t rank = 0; rank < progress_.size(); ++rank) {
-    const int number = static_cast<int>(rank);
+    const int number = number_of(graph_, rank);
+    if (is_slowest_of(graph_.ranks[rank].replica)) continue;  // the speeds of GPUs are in the draws
     Progress& progress = progress_[rank];
     progress.gpu = gpu_factor(pace, number);
     progress.slow = SlowWindows(pace.unsteady, number);

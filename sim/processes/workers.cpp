@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/stops.hpp"
 #include "models/base/text.hpp"
 #include "sim/processes/child.hpp"
 
@@ -95,6 +96,7 @@ class Pool {
     Clock::time_point ticked = Clock::now();
     while (std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.busy; })) {
       wait();
+      look_for_stop();
       for (Worker& worker : workers_) {
         if (!worker.busy) continue;
         std::optional<Outcome> outcome = outcome_of(worker);
@@ -147,7 +149,7 @@ class Pool {
     } else {
       const std::chrono::duration<double> taken = Clock::now() - worker.since;
       if (options_.timeout <= Seconds{0} || taken.count() < options_.timeout.value) return std::nullopt;
-      failed.failure = fmt::format("took longer than {:g} s", options_.timeout.value);
+      failed.failure = fmt::format("{}{:g} s", kTookLonger, options_.timeout.value);
     }
     worker.child.reset();
     return failed;

@@ -77,6 +77,7 @@ struct SteadyState {
   int repeats_after = 0;     ///< 0: no update was like an earlier one, or they are drawn
   int averaged = 0;          ///< the last ones: one period, or what is left of the play once it has settled
   double halves_differ = 0;  ///< mean time of the later half of those over that of the earlier, less 1; 0 of a period
+  std::optional<Seconds> lockstep{};  ///< of an update in lockstep, which any disturbance ends: SteadyPlay::lockstep
 };
 
 /// What a pause costs.

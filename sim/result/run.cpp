@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/base/stages.hpp"
 #include "models/base/statistics.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
@@ -109,7 +110,7 @@ void add_utilization(RunResult& result, const SteadyPlay& play) {
 constexpr Bytes kLargeMessage{1e9};  // what training sends: every kind of links' spread of large messages
 
 /// The spread of the update time: those of computation and communication, times their shares of the critical path. What
-/// a replica sends by itself is as uncertain as the links that it has inside.
+/// a replica sends by itself is as uncertain as the links that it has inside. Unlike GPUs in one job err more.
 Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
   const CriticalPath path = critical_path(play);
   std::vector<double> spreads;
@@ -130,7 +131,7 @@ Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
       compute += share * spreads[static_cast<std::size_t>(kind)];
     }
   }
-  return {compute, communication};
+  return {std::hypot(compute, step_spread(play.costs->cluster, play.costs->parallel)), communication};
 }
 
 DrawnUpdates drawn_updates(const SteadyPlay& play) {
@@ -154,6 +155,7 @@ SteadyState steady_state(const SteadyPlay& play) {
   SteadyState steady;
   steady.played = play.updates * per_mark;
   steady.averaged = (measured.last - measured.first) * per_mark;
+  steady.lockstep = play.lockstep;
   if (measured.periodic) {
     steady.repeats_after = steady.averaged;
     return steady;
@@ -223,6 +225,10 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);
   add_utilization(result, play);
   result.steady = steady_state(play);
+  if (play.lockstep) {
+    result.update_time_low = std::min(result.update_time_low, *play.lockstep);
+    result.update_time_high = std::max(result.update_time_high, *play.lockstep);
+  }
   if (play.costs->pace.unsteady.varies()) result.drawn = drawn_updates(play);
   result.pauses = pause_results(play);
   add_memory(result, scenario, spec, play.costs);
@@ -286,6 +292,15 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
   return time_as_divided(own, samples, most_times, evaluations);
 }
 
+std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+                                    const Evaluations& evaluations) {
+  const std::optional<double> time = time_per_sample(scenario, accumulating(spec), samples, evaluations);
+  const std::optional<AddedSchedule>& best = scenario.best_synchronous;
+  if (!best || scenario.schedules[best->index].label != spec.label) return time;
+  const TunedBatch* const tuned = tuned_batch(scenario, samples);
+  return tuned == nullptr ? time : std::min(time.value_or(tuned->time), tuned->time);
+}
+
 double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec,
                                  const Evaluations& evaluations) {
   const Division own = evaluations.divided(asked, asked_spec);
@@ -293,7 +308,8 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   const ScheduleSpec& spec = own.spec;
   constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
   const int common = common_steps(scenario);
-  const int stages = scenario.training.parallel.pipeline, filled = 2 * stages;
+  const int stages = scenario.training.parallel.pipeline;
+  const int filled = 2 * std::max(stages, micro_batches_apart(parallel_of(scenario.training, spec)));
   if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed) {
     const auto play = evaluations.play(scenario, spec);
     return play->measured.update_time.value / samples_per_update(*play);
@@ -397,7 +413,7 @@ class Replayed {
   std::optional<double> time_at(double samples) {
     if (as_told_ && samples == result.samples_per_update) return result.update_time.value / samples;
     const auto [time, anew] = times_.try_emplace(samples);
-    if (anew) time->second = time_per_sample(scenario_, accumulates_, samples, evaluations_);
+    if (anew) time->second = time_at_batch(scenario_, accumulates_, samples, evaluations_);
     return time->second;
   }
 
@@ -418,10 +434,13 @@ std::optional<Interval> interval_of(const std::optional<double>& speedup, const 
 
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen,
                                const Evaluations& evaluations) {
+  Steps steps(chosen.size() + 2);
   Replayed base(scenario, baseline_of(scenario), evaluations);
+  steps.over();
   std::optional<Replayed> best;
   if (scenario.best_synchronous)
     best.emplace(scenario, scenario.schedules[scenario.best_synchronous->index], evaluations);
+  steps.over();
   std::vector<RunResult> results;
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
@@ -438,6 +457,7 @@ std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>&
       result.over_best_synchronous_interval = interval_of(result.over_best_synchronous, result, best->result);
     }
     results.push_back(std::move(result));
+    steps.over();
   }
   return results;
 }

@@ -20,8 +20,14 @@ namespace accosim {
 std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, double samples,
                                       const Evaluations& evaluations);
 
-/// The same at the batch that is asked for, to rank by: of a schedule that does as many micro-batches as it is told,
-/// from plays of few of them.
+/// The same of one of the scenario's schedules, accumulating() them. Of the best synchronous one that of whichever is
+/// best at a batch of at most so many samples (Scenario::best_by_batch), where it is less: no larger batch makes a
+/// sample slower.
+std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+                                    const Evaluations& evaluations);
+
+/// time_per_sample() at the batch that is asked for, to rank by: of a schedule that does as many micro-batches as it is
+/// told, from plays of few of them.
 double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, const Evaluations& evaluations);
 
 /// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice().

@@ -16,7 +16,8 @@ struct WayToFit {
   Bytes room;                    ///< that is then left there; negative: what is predicted does not fit
   Bytes saves;                   ///< less on the GPU that was least likely to fit before
   Fit fit;
-  double time_ratio = 1;  ///< of the time per sample without contention, over that without the change
+  double time_ratio = 1;   ///< of the time per sample without contention, over that without the change
+  bool estimated = false;  ///< by the passes of a split model alone, whose plays are long
   bool fits() const { return fit.verdict == FitVerdict::kFits; }
 };
 

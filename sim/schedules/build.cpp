@@ -100,14 +100,15 @@ Body body_of(const ScheduleSpec& spec, const Costs& costs, const RankKind& kind,
   return body;
 }
 
-EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
+EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates,
+                 const FewReplicas* few) {
   EventGraph graph;
   graph.updates_per_mark = updates_per_mark(spec);
   Tables tables;
   graph.programs = programs_of(spec, costs, accumulation_steps, updates, tables);
   graph.labels = std::move(tables.labels);
   graph.pace = costs.pace;
-  add_groups(graph, costs, tables);
+  add_groups(graph, costs, tables, few);
   return graph;
 }
 

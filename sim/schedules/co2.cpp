@@ -17,7 +17,7 @@ void add_as_released(ProgramBuilder& program, const RuleInput& input) {
   const int lane = rounds > 1 ? meeting_lane(program, input) : kCommunicationLane;
   OpRef sent{lane, -1};  // the outer step before has set all replicas equal
   for (int round = 0; round < rounds; ++round) {
-    add_local_updates(program, input, inner_updates_of(input), true);
+    add_local_updates(program, input, inner_updates_of(input));
     if (round + 1 == rounds) break;
     if (round > 0) add_taken_average(program, input, sent);
     sent = add_sent(program, input, "parameters", lane);
@@ -32,7 +32,7 @@ void add_co2_update(ProgramBuilder& program, const RuleInput& input) {
   if (input.spec.form == MethodForm::kCode) return add_as_released(program, input);
   const int lane = meeting_lane(program, input);
   const OpRef before = program.last(lane);
-  add_local_updates(program, input, inner_updates_of(input), true);
+  add_local_updates(program, input, inner_updates_of(input));
   add_sent(program, input, "parameters", lane);
   add_outer_step(program, input, before);
 }

@@ -10,7 +10,7 @@ namespace accosim {
 void add_eager_diloco_update(ProgramBuilder& program, const RuleInput& input) {
   const int lane = meeting_lane(program, input);
   const OpRef before = program.last(lane);
-  add_local_updates(program, input, inner_updates_of(input), true);
+  add_local_updates(program, input, inner_updates_of(input));
   add_sent(program, input, "changes", lane);
   add_outer_step(program, input, before, {.own_sent = 2});  // of now and of the meeting before
 }

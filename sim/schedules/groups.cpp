@@ -65,12 +65,13 @@ class Paths {
     for (const Hop& hop : common_links(cluster_)) link(hop);
   }
 
-  /// Of each of the ring's edges, from a node to the next: a path for each pair of ports.
-  std::vector<std::vector<int>> edges(const Ring& ring) {
+  /// Of each of the ring's edges, from a node to the next: a path for each pair of ports. `priced`: the ring of all
+  /// ranks that it stands for.
+  std::vector<std::vector<int>> edges(const Ring& ring, const Costs& all, const Ring& priced) {
     std::vector<std::vector<int>> edges;
     if (ring.node.size() < 2) return edges;
-    const std::vector<Window> windows = edge_windows(cluster_, ring);
-    const BytesPerSecond ends = ends_bandwidth(cluster_, ring);
+    const std::vector<Window> windows = edge_windows(all.cluster, priced);
+    const BytesPerSecond ends = ends_bandwidth(all.cluster, priced);
     for (std::size_t i = 0; i < ring.node.size(); ++i) {
       edges.emplace_back();
       const std::vector<PortPair> pairs = ports_of(cluster_, ring, i);
@@ -154,10 +155,9 @@ Seconds time_on(const Costs& costs, const PlanRequest& request, const Ring& ring
 
 /// What a plan does to the memory of its ranks' GPUs, and their computation to it.
 void add_interference(Plan& plan, const PlanRequest& request, const Costs& costs, const Ring& ring,
-                      const std::vector<int>& members) {
+                      const std::set<int>& kinds) {
   if (!costs.interference || plan.sent_per_rank <= Bytes{0}) return;
-  for (const int rank : members)
-    plan.slowed = std::max(plan.slowed, costs.kinds[costs.kind_of[rank]].device.collective_slowdown);
+  for (const int kind : kinds) plan.slowed = std::max(plan.slowed, costs.kinds[kind].device.collective_slowdown);
   const Seconds alone = time_on(costs, request, ring);
   if (alone > Seconds{0}) plan.memory_traffic = kMemoryBytesPerByteSent * plan.sent_per_rank / alone;
 }
@@ -177,19 +177,20 @@ std::vector<std::vector<bool>> asked_plans(const EventGraph& graph) {
 /// The plans of one group: of the requests that are its and that a program of its members asks for.
 class Plans {
  public:
-  Plans(const EventGraph& graph, const Costs& costs) : graph_(graph), costs_(costs), asked_(asked_plans(graph)) {}
+  /// `grid`: whose ranks are built; `costs`: what collectives cost.
+  Plans(const EventGraph& graph, const Costs& grid, const Costs& costs)
+      : graph_(graph), grid_(grid), costs_(costs), asked_(asked_plans(graph)) {}
 
-  std::vector<Plan> of(const Ranks& ranks, const std::vector<int>& members, const Ring& ring,
+  std::vector<Plan> of(const Ranks& ranks, const std::vector<int>& members, const Ring& ring, const Ring& priced,
                        const std::vector<std::vector<int>>& edges) {
     std::set<int> kinds;
-    for (const int rank : members) kinds.insert(costs_.kind_of[rank]);
+    for (const int rank : members) kinds.insert(grid_.kind_of[rank]);
     auto known = known_.find(std::tie(ranks, ring.core_share, kinds, ring.node_group, ring.gpus));
     if (known == known_.end())
-      known = known_
-                  .try_emplace({ranks, ring.core_share, kinds, ring.node_group, ring.gpus},
-                               of_kind(ranks, members, kinds, ring))
-                  .first;
-    const bool upwards = costs_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
+      known =
+          known_.try_emplace({ranks, ring.core_share, kinds, ring.node_group, ring.gpus}, of_kind(ranks, kinds, priced))
+              .first;
+    const bool upwards = grid_.places[members.front()].node == (ring.node.empty() ? 0 : ring.node.front());
     std::vector<Plan> plans;
     plans.reserve(graph_.requests.size());
     for (std::size_t p = 0; p < graph_.requests.size(); ++p) {
@@ -201,15 +202,14 @@ class Plans {
   }
 
  private:
-  std::vector<KindOfPlan> of_kind(const Ranks& ranks, const std::vector<int>& members, const std::set<int>& kinds,
-                                  const Ring& ring) const {
+  std::vector<KindOfPlan> of_kind(const Ranks& ranks, const std::set<int>& kinds, const Ring& ring) const {
     std::vector<KindOfPlan> plans(graph_.requests.size());
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const PlanRequest& request = graph_.requests[p];
       const auto asks = [&](int kind) { return asked_[static_cast<std::size_t>(kind)][p]; };
       if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), asks)) continue;
       plans[p] = plan_of(request, costs_, ring);
-      add_interference(plans[p].plan, request, costs_, ring, members);
+      add_interference(plans[p].plan, request, costs_, ring, kinds);
     }
     return plans;
   }
@@ -245,7 +245,7 @@ class Plans {
   }
 
   const EventGraph& graph_;
-  const Costs& costs_;
+  const Costs &grid_, &costs_;
   std::vector<std::vector<bool>> asked_;
   /// Other nodes of the same kinds have the same.
   std::map<std::tuple<Ranks, double, std::set<int>, std::vector<int>, std::vector<std::vector<int>>>,
@@ -275,22 +275,23 @@ Seconds request_time(const Costs& costs, const PlanRequest& request, int rank) {
   return time_on(costs, request, ring_of(costs, request.ranks, rank));
 }
 
-void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
-  Paths paths(graph, costs);
+void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables, const FewReplicas* few) {
+  const Costs& grid = few == nullptr ? costs : few->costs;
+  Paths paths(graph, grid);
   graph.requests = tables.plans;
   constexpr int kNone = -1;
-  for (int rank = 0; rank < costs.ranks(); ++rank)
-    graph.ranks.push_back({costs.kind_of[rank], std::vector<int>(tables.slots.size(), kNone), 1});
-  if (model_ranks_of(costs.layout) > 1) {
-    const std::vector<int> replicas = groups_of(costs.layout, {kOneModel}).of_rank;
+  for (int rank = 0; rank < grid.ranks(); ++rank)
+    graph.ranks.push_back({grid.kind_of[rank], std::vector<int>(tables.slots.size(), kNone), 1});
+  if (model_ranks_of(grid.layout) > 1) {
+    const std::vector<int> replicas = groups_of(grid.layout, {kOneModel}).of_rank;
     for (std::size_t rank = 0; rank < replicas.size(); ++rank) graph.ranks[rank].replica = replicas[rank];
   }
-  Plans plans(graph, costs);
+  Plans plans(graph, grid, costs);
   std::map<Ranks, std::vector<std::vector<std::vector<int>>>> edges;  // by group
   std::map<Ranks, int> first_group;
   for (std::size_t slot = 0; slot < tables.slots.size(); ++slot) {
     const Ranks listed = as_listed(tables.slots[slot]);
-    const Groups groups = groups_of(layout_of(costs, listed.grid), tables.slots[slot]);
+    const Groups groups = groups_of(layout_of(grid, listed.grid), tables.slots[slot]);
     const auto [first, is_new] = first_group.emplace(listed, static_cast<int>(graph.groups.size()));
     for (std::size_t rank = 0; rank < groups.of_rank.size(); ++rank)
       if (groups.of_rank[rank] >= 0) graph.ranks[rank].groups[slot] = first->second + groups.of_rank[rank];
@@ -298,9 +299,10 @@ void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables) {
     auto& known = edges[on_any_communicator(listed)];
     for (std::size_t g = 0; g < groups.members.size(); ++g) {
       const std::vector<int>& members = groups.members[g];
-      const Ring ring = ring_of_members(costs, members);
-      if (known.size() == g) known.push_back(paths.edges(ring));
-      graph.groups.push_back({members, plans.of(listed, members, ring, known[g]), in_words(costs, ring)});
+      const Ring ring = ring_of_members(grid, members);
+      const Ring priced = few == nullptr ? ring : ring_of(costs, listed, few->all[members.front()]);
+      if (known.size() == g) known.push_back(paths.edges(ring, costs, priced));
+      graph.groups.push_back({members, plans.of(listed, members, ring, priced, known[g]), in_words(costs, priced)});
     }
   }
 }

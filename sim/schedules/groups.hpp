@@ -4,6 +4,7 @@
 #include "models/price/price.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/graph/graph.hpp"
+#include "sim/schedules/few_replicas.hpp"
 
 namespace accosim {
 
@@ -15,7 +16,8 @@ Ring ring_of(const Costs& costs, const Ranks& ranks, int rank = 0);
 /// some GPUs of a node share adapters, where there are fewer than GPUs, and an oversubscribed core.
 Seconds request_time(const Costs& costs, const PlanRequest& request, int rank = 0);
 
-/// Fills in the groups, their plans, links and paths, and the ranks, for what the programs ask.
-void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables);
+/// Fills in the groups, their plans, links and paths, and the ranks, for what the programs ask; with `few` the ranks
+/// that stand for all, whose collectives cost what they cost among all.
+void add_groups(EventGraph& graph, const Costs& costs, const Tables& tables, const FewReplicas* few = nullptr);
 
 }  // namespace accosim

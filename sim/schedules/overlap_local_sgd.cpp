@@ -11,7 +11,7 @@ namespace accosim {
 void add_overlap_local_sgd_update(ProgramBuilder& program, const RuleInput& input) {
   const int lane = meeting_lane(program, input);
   const OpRef sent = program.last(lane);
-  add_local_updates(program, input, inner_updates_of(input), true);
+  add_local_updates(program, input, inner_updates_of(input));
   add_outer_step(program, input, sent, {.reads_own = true});
   add_sent(program, input, "anchors", lane);
 }

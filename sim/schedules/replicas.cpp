@@ -35,24 +35,21 @@ void add_local_update(ProgramBuilder& program, const RuleInput& input, const Hoo
   program.compute(kComputeLane, "optimizer", OpClass::kOptimizer, full_optimizer_time(input));
 }
 
-void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates, bool beside) {
+void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates) {
   if (updates < 1) return;
   if (input.spec.offload_outer) host_lanes(program, input);  // a loop on all lanes is on these, too
-  if (island_of(input.spec) == Island::kGpu) {
-    const bool alone = input.body.lanes.size() == 1;
-    if (alone)
-      program.begin_loop(kComputeLane, updates);
-    else
-      program.begin_loop_on_all(updates);
+  const bool gpu = island_of(input.spec) == Island::kGpu;
+  if (gpu && input.body.lanes.size() == 1) {
+    program.begin_loop(kComputeLane, updates);
     add_local_update(program, input, {});
-    if (alone)
-      program.end_loop(kComputeLane);
-    else
-      program.end_loop_on_all();
+    program.end_loop(kComputeLane);
     return;
   }
-  program.begin_loop_on_all(updates, beside ? "" : "inner update like the one before");
-  rule_inside(input.spec)(program, input);
+  program.begin_loop_on_all(updates, "inner update like the one before");
+  if (gpu)
+    add_local_update(program, input, {});
+  else
+    rule_inside(input.spec)(program, input);
   program.end_loop_on_all();
 }
 
@@ -92,10 +89,14 @@ bool is_alike_in_a_site(const ScheduleInput& input) {
   return size_of(input.costs.layout, {kIsland}, 0) >= size_of(input.costs.sites, {kIsland}, 0);
 }
 
-/// All sites are equal. A site that is an island meets on the island's own communicator.
+/// Ranks::communicator of what goes on beside inner updates: on theirs, unlike GPUs would begin both in different
+/// orders.
+constexpr int kMeetings = 2;
+
+/// All sites are equal.
 std::vector<PlanRequest> exchanges_by_site(const ScheduleInput& input, Bytes bytes) {
   const Grid grid = input.costs.layout == input.costs.sites ? Grid::kTraining : Grid::kSites;
-  const Ranks inside{kIsland, Pick::kAll, grid}, between{kIslands, Pick::kAll, grid};
+  const Ranks inside{kIsland, Pick::kAll, grid, kMeetings}, between{kIslands, Pick::kAll, grid, kMeetings};
   std::vector<PlanRequest> requests;
   if (!is_alike_in_a_site(input)) requests.push_back({CollectiveKind::kReduceScatter, bytes, 1, inside});
   const Bytes part = shard_of(bytes, size_of(input.costs.sites, {kIsland}, 0));

@@ -13,8 +13,8 @@
 namespace accosim {
 
 /// So many updates between two meetings: of a rank by itself, its micro-batches and the optimizer on all parameters; of
-/// a larger replica, those of the schedule inside it. `beside`: a meeting goes on meanwhile, so that all are played.
-void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates, bool beside = false);
+/// a larger replica, those of the schedule inside it. Equal ones are counted, once no meeting goes on beside them.
+void add_local_updates(ProgramBuilder& program, const RuleInput& input, int updates);
 /// One of a rank by itself, with what is hooked into its micro-batches.
 void add_local_update(ProgramBuilder& program, const RuleInput& input, const Hooks& hooks);
 /// Between two meetings of the rank's replica.

@@ -41,7 +41,9 @@ void add_acco_update(ProgramBuilder& program, const RuleInput& input);
 
 /// The graph of a schedule on the whole cluster: a program a kind of rank, its groups, and the links they use. A kind
 /// without steps of its own does `accumulation_steps` micro-batches per update.
-EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
+/// With `few` of the ranks that stand for all.
+EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates,
+                 const FewReplicas* few = nullptr);
 /// Its programs alone. Those of fewer updates are what they begin with, op for op.
 std::vector<Program> programs_of(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates);
 /// The different collectives that such programs ask for.

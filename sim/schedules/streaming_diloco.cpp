@@ -100,7 +100,7 @@ class Rounds {
       add_local_update(program_, input_, hooks);
       ++done_;
     }
-    add_local_updates(program_, input_, update - done_, true);
+    add_local_updates(program_, input_, update - done_);
     done_ = update;
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/spec/cluster.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/winner.hpp"
@@ -21,8 +22,12 @@ std::optional<Beyond> beyond_schedules(const WhatIf& what_if) {
   const std::optional<RunResult> now = result_with({});
   if (!now) return std::nullopt;
   Beyond beyond;
-  for (const char* const each : {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash",
-                                 "/training/optimizer_implementation=fused"}) {
+  std::vector<const char*> settings = {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash",
+                                       "/training/optimizer_implementation=fused"};
+  const Scenario& scenario = what_if.scenario();
+  if (scenario.training.parallel.pipeline > 1 && !identical_ranks(scenario.cluster))
+    settings.insert(settings.begin(), "/training/parallel/stage_layers=speed");
+  for (const char* const each : settings) {
     std::vector<std::string> set = beyond.set;
     set.emplace_back(each);
     const std::optional<RunResult> then = result_with(set);

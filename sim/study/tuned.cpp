@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -37,15 +38,12 @@ struct Candidate {
 using Candidates = std::vector<Candidate>;
 
 constexpr std::int64_t kMostSamples = 1 << 16;  ///< of a GPU, whose divisors are tried
+constexpr double kManyGpus = 64;                ///< from which on a play is dear, and fewer of a search are played
 
-/// On unlike GPUs nobody who tunes lets the fast ones wait; under a delayed or local schedule they need not.
+/// On unlike GPUs nobody who tunes lets the fast ones wait.
 ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) {
-  if (!is_synchronous(spec)) return spec;
-  if (spec.balance != Balance::kNone || !can_be_divided(scenario.cluster, scenario.training)) return spec;
-  // Where another may have its micro-batches chosen, so may this one.
-  const bool sized = std::any_of(scenario.schedules.begin(), scenario.schedules.end(),
-                                 [](const ScheduleSpec& each) { return each.balance == Balance::kSpeed; });
-  spec.balance = sized ? Balance::kSpeed : Balance::kCounts;
+  if (!can_be_divided(scenario.cluster, scenario.training, island_of(spec))) return spec;
+  spec.balance = Balance::kSpeed;  // sizes and numbers of micro-batches
   return spec;
 }
 
@@ -95,8 +93,9 @@ Candidates with_other_chunks(const Scenario& scenario, const Candidate& candidat
   const Parallel& parallel = scenario.training.parallel;
   const int blocks = scenario.model.num_hidden_layers, stages = parallel.pipeline;
   // Most first, which have the smallest bubble: fewer need not be played where that is more than all of their time.
-  for (int chunks = blocks / stages; stages > 1 && chunks > 0; --chunks) {
-    if (blocks % (stages * chunks) != 0 || chunks == parallel.chunks) continue;
+  for (int chunks = (blocks + 2) / stages; stages > 1 && chunks > 0; --chunks) {
+    if (!are_even_runs(scenario.training.framework, blocks, 1LL * stages * chunks) || chunks == parallel.chunks)
+      continue;
     AddedSchedule added = candidate.added;
     added.micro_batch_size = 0;
     added.form += chunks == 1 ? ", not interleaved" : fmt::format(", {} chunks a stage", chunks);
@@ -140,35 +139,41 @@ Candidates own_synchronous(const Scenario& scenario) {
   return own;
 }
 
-/// Micro-batches that divide the samples of a GPU, the written one first; that alone where GPUs have their own, where
-/// the work of unlike ones is divided by speed, or where micro-batches are drawn. A measured model's time is that of
-/// one size.
+/// Micro-batches that divide the samples of a GPU, the written one first; that alone where GPUs have their own, or
+/// where the work of unlike ones is divided by speed. A measured model's time is that of one size.
 std::vector<int> micro_batches(const Scenario& scenario) {
   const Training& training = scenario.training;
   const std::int64_t all = std::int64_t{training.micro_batch_size} * training.gradient_accumulation_steps;
   std::vector<int> sizes = {training.micro_batch_size};
-  if (!has_one_micro_batch(scenario.cluster, training) || !identical_ranks(scenario.cluster) ||
-      family_of(scenario.model).measured || training.unsteady.varies() || all > kMostSamples)
+  if (!has_one_micro_batch(scenario.cluster, training) || can_be_divided(scenario.cluster, training) ||
+      family_of(scenario.model).measured || all > kMostSamples)
     return sizes;
   for (int size = 1; size <= all; ++size)
     if (all % size == 0 && size != training.micro_batch_size) sizes.push_back(size);
   return sizes;
 }
 
+/// Whether sequences are padded to the longest of a micro-batch, which its steady time does not know.
+bool pads(const Scenario& scenario) {
+  return !scenario.training.unsteady.lengths.full() && gpu_count(scenario.cluster) < kManyGpus;
+}
+
 /// Whether as many micro-batches a round as that leaves can go through the stages as the schedule has it: what is
 /// refused in a file (models/read/piped_schedules.cpp).
 bool go_through(const ScheduleSpec& spec, const Parallel& parallel, int a_round) {
-  if (a_round % micro_batches_apart(parallel) != 0) return false;
-  if (parallel.pipeline == 1) return true;
-  const int open = least_open_flight(parallel);
-  if (spec.late_communication == LateCommunication::kAccumulate && (open == 0 || a_round < open)) return false;
-  return spec.pipeline_flush || a_round >= parallel.pipeline;
+  const std::optional<int> least = least_a_round(spec, parallel);
+  return least && a_round >= *least && a_round % micro_batches_apart(parallel) == 0;
 }
 
 /// The same in micro-batches of that size; nothing where it cannot be done so, or has a size of its own.
 std::optional<Candidate> at_size(const Scenario& scenario, Candidate candidate, int size) {
   ScheduleSpec& spec = candidate.spec;
-  if (size == scenario.training.micro_batch_size) return candidate;
+  if (size == scenario.training.micro_batch_size) {
+    const int a_round = scenario.training.gradient_accumulation_steps / rounds_of(spec);
+    if (spec.micro_batch_size == 0 && !go_through(spec, parallel_of(scenario.training, spec), a_round))
+      return std::nullopt;
+    return candidate;
+  }
   const Training split = with_micro_batch(scenario.training, size);
   const int rounds = rounds_of(spec), steps = split.gradient_accumulation_steps;
   // One that was told how many micro-batches a round has at least stays as it is written.
@@ -213,7 +218,7 @@ struct Entrant {
 };
 
 /// Forms as they are ranked, without what is drawn: of unlike GPUs each under the division of the first that
-/// communicates as often.
+/// communicates as often, and whose pipelines take micro-batches in as large groups.
 class Ranked {
  public:
   Ranked(const Scenario& scenario, const Evaluations& evaluations)
@@ -247,7 +252,8 @@ class Ranked {
 
   Division division_of(const ScheduleSpec& spec) {
     if (spec.micro_batch_size > 0) return evaluations_.divided(scenario_, spec);
-    const auto [first, anew] = divisions_.try_emplace(meets_every_micro_batch(spec));
+    const int apart = micro_batches_apart(parallel_of(scenario_.training, spec));
+    const auto [first, anew] = divisions_.try_emplace(std::pair(meets_every_micro_batch(spec), apart));
     if (anew) first->second = evaluations_.divided(scenario_, balanced_where_unlike(spec, scenario_)).scenario;
     ScheduleSpec as_divided = spec;
     as_divided.balance = Balance::kNone;  // it is
@@ -257,7 +263,7 @@ class Ranked {
   const std::vector<int> sizes_;
   const Scenario scenario_;
   const Evaluations evaluations_;
-  std::map<bool, Scenario> divisions_;
+  std::map<std::pair<bool, int>, Scenario> divisions_;
 };
 
 /// One that has been played.
@@ -284,11 +290,14 @@ class Fastest {
 
   /// Contention makes none faster: what is behind without it need not be played, nor what takes longer to compute.
   void search(const Candidates& candidates, Ranked& ranked) {
-    const int most = scenario_.training.unsteady.varies() ? 1 : 6;
+    const bool small = gpu_count(scenario_.cluster) < kManyGpus;
+    const std::size_t most = scenario_.training.unsteady.varies() ? 2 : small ? 12 : 6;
     std::vector<Entrant> all = ranked.entrants(candidates);
     std::optional<Badness> first;
     if (best) first = best->badness;
+    Steps steps(all.size() + most);
     for (Entrant& each : all) {
+      steps.over();
       if (first && each.least >= *first) continue;
       ranked.rank(each);
       first = first ? std::min(*first, *each.rank) : *each.rank;
@@ -296,13 +305,14 @@ class Fastest {
     std::stable_sort(all.begin(), all.end(), [](const Entrant& a, const Entrant& b) {
       return std::pair(!a.rank, a.rank.value_or(a.least)) < std::pair(!b.rank, b.rank.value_or(b.least));
     });
-    int plays = 0;
+    std::size_t plays = 0;
     for (Entrant& each : all) {
       if (plays == most) return;
       if (!each.rank && !is_behind(each.least)) ranked.rank(each);
       if (is_behind(each.rank.value_or(each.least))) continue;
       play(each.candidate);
       ++plays;
+      steps.over();
     }
   }
 
@@ -325,7 +335,7 @@ class Fastest {
 /// With the settings or the entry that write it down.
 AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec) {
   AddedSchedule added = candidate.added;
-  added.balanced = !(spec == candidate.spec);
+  added.balanced = added.balanced || !(spec == candidate.spec);
   const auto set = [&](const char* key, const auto& value) {
     if (added.entry.empty()) return added.set.push_back(fmt::format("/schedules/{}/{}={}", added.index, key, value));
     JsonValue entry = parse_json(added.entry, "").root;
@@ -338,9 +348,8 @@ AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec)
   return added;
 }
 
-void add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidate, const char* title,
+void add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidate, ScheduleSpec spec, const char* title,
          std::optional<AddedSchedule> Scenario::*as) {
-  ScheduleSpec spec = balanced_where_unlike(candidate.spec, scenario);
   AddedSchedule added = written_down(candidate, spec);
   added.index = scenario.schedules.size();
   spec.label = fmt::format("{}: {}", title, added.name());
@@ -349,43 +358,123 @@ void add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidat
   scenario.*as = std::move(added);
 }
 
-/// Of one schedule the micro-batch at which it is fastest without a caveat, or else at all.
+/// Of one schedule the micro-batch, or of unlike GPUs the division, at which it is fastest without a caveat, or else at
+/// all. Where micro-batches are drawn only the one that is the best without that is played, beside the written one; of
+/// few GPUs whose sequences differ all are.
 RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& ranked,
                         const Evaluations& evaluations) {
-  if (micro_batches(scenario).size() == 1) return run_schedule(scenario, candidate.spec, evaluations);
-  std::optional<RunResult> best;
   const WinnerRule rule;
-  const Candidate written = candidate;
+  const bool drawn = scenario.training.unsteady.varies();
   const auto badness = [&](const RunResult& result) {
     return std::pair(!caveats_of(contender_of(result, {}), rule).none(), -result.tokens_per_second);
   };
-  for (const Entrant& each : ranked.entrants({written})) {
+  RunResult best = run_schedule(scenario, candidate.spec, evaluations);
+  const auto take = [&](const Candidate& each) {
+    RunResult result = run_schedule(scenario, each.spec, evaluations);
+    if (badness(result) >= badness(best)) return;
+    best = std::move(result);
+    candidate = each;
+  };
+  Candidate divided = candidate;
+  divided.spec = balanced_where_unlike(candidate.spec, scenario);
+  divided.added.balanced = !(divided.spec == candidate.spec);
+  if (divided.added.balanced) take(divided);
+  if (micro_batches(scenario).size() == 1) return best;
+  for (const Entrant& each : ranked.entrants({Candidate(candidate)})) {
     const double tokens = scenario.training.sequence_length / std::get<1>(each.least);  // a second, at most
     const bool unfit = std::get<0>(each.least) > -rule.fit_probability;
-    if (best && (unfit || badness(*best) <= std::pair(false, -tokens))) continue;
-    RunResult result = run_schedule(scenario, each.candidate.spec, evaluations);
-    if (best && badness(result) >= badness(*best)) continue;
-    best = std::move(result);
-    candidate = each.candidate;
+    if (unfit || (!drawn && badness(best) <= std::pair(false, -tokens))) continue;
+    take(each.candidate);
+    if (drawn && !pads(scenario)) break;
   }
-  return best ? *std::move(best) : run_schedule(scenario, written.spec, evaluations);
+  return best;
 }
 
-/// Of the chosen that are delayed or local the one that would win among them. `best`: the synchronous one, and its
-/// seconds a sample.
+/// Searches the forms that the scenario's framework has and its own synchronous ones, then other chunks of the best.
+void search_own(const Scenario& scenario, const ScheduleSpec& dtypes, Fastest& fastest, Ranked& ranked,
+                const Evaluations& evaluations) {
+  Steps steps(2);
+  Candidates own = tuned_candidates(scenario, dtypes, true);
+  const Candidates written = own_synchronous(scenario);
+  own.insert(own.end(), written.begin(), written.end());
+  fastest.search(own, ranked);
+  steps.over();
+  if (const std::optional<Played>& best = fastest.best; best && !best->candidate.added.entry.empty()) {
+    Candidates others = with_other_chunks(scenario, best->candidate);
+    // Where it does not fit, fewer chunks are a way out if they do, and else only slower.
+    if (std::get<0>(best->badness) > -WinnerRule{}.fit_probability)
+      std::erase_if(others, [&](const Candidate& each) {
+        return unfit(evaluations.divided(scenario, each.spec), evaluations) > -WinnerRule{}.fit_probability;
+      });
+    fastest.search(others, ranked);
+  }
+  if (pads(scenario) && fastest.best) {
+    Candidate best = fastest.best->candidate;
+    best.spec.micro_batch_size = best.added.micro_batch_size = 0;
+    for (const int size : micro_batches(scenario))
+      if (const std::optional<Candidate> each = at_size(scenario, best, size)) fastest.play(*each);
+  }
+  steps.over();
+}
+
+/// The scenario with as many samples an update or the next fewer that its GPUs can share equally; nothing where those
+/// are no more than are asked for. A batch that has grown without bound is as one that has grown so much.
+std::optional<Scenario> with_grown_batch(const Scenario& scenario, double samples) {
+  constexpr double kMostGrown = 4, kRounding = 1e-9;
+  Scenario grown = scenario;
+  Training& training = grown.training;
+  std::vector<NodeGroup>& groups = grown.cluster.nodes;
+  if (std::any_of(groups.begin(), groups.end(), [](const NodeGroup& each) { return !each.accumulation_steps.empty(); }))
+    return std::nullopt;
+  const double times = std::min(samples / samples_asked(scenario), kMostGrown) + kRounding;
+  const int apart = micro_batches_apart(training.parallel);
+  const int asked = training.gradient_accumulation_steps;
+  const int steps = static_cast<int>(asked * times) / apart * apart;
+  const double replicas = gpu_count(scenario.cluster) / model_ranks_of(training.parallel);
+  const int own = static_cast<int>(samples_asked(scenario) / replicas * times);  // samples of a GPU
+  const bool sized = micro_batches(scenario).size() > 1 || can_be_divided(scenario.cluster, training);
+  if (apart == 1 && sized && !family_of(scenario.model).measured) {
+    training.gradient_accumulation_steps = own;
+    training.micro_batch_size = 1;
+    for (NodeGroup& group : groups) group.micro_batch_size = 1;
+  } else {
+    training.gradient_accumulation_steps = steps;
+  }
+  group_micro_batches(training);
+  return samples_asked(grown) > samples_asked(scenario) ? std::optional(grown) : std::nullopt;
+}
+
+/// Adds to Scenario::best_by_batch what is best at a batch of so many samples.
+void tune_grown(Scenario& scenario, double samples, const ScheduleSpec& dtypes, const Evaluations& evaluations) {
+  const std::optional<Scenario> grown = with_grown_batch(scenario, samples);
+  if (!grown) return;
+  const double own = samples_asked(*grown);
+  std::vector<TunedBatch>& known = scenario.best_by_batch;
+  if (std::any_of(known.begin(), known.end(), [&](const TunedBatch& each) { return each.samples == own; })) return;
+  Ranked ranked(*grown, evaluations.on(NetworkKind::kReference));
+  Fastest fastest(*grown, evaluations);
+  search_own(*grown, dtypes, fastest, ranked, evaluations);
+  if (!fastest.best || std::get<0>(fastest.best->badness) > -WinnerRule{}.fit_probability) return;
+  const auto& [candidate, badness] = *fastest.best;
+  const AddedSchedule added = written_down(candidate, balanced_where_unlike(candidate.spec, *grown));
+  known.push_back({own, std::get<1>(badness), added.name()});
+}
+
+/// Of the chosen that are delayed or local the one that would win among them. `best`: seconds a sample of the
+/// synchronous one at so many samples.
 std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vector<int>& chosen, Ranked& ranked,
-                                      const std::pair<ScheduleSpec, double>& best, const Evaluations& evaluations) {
+                                      const std::function<double(double samples)>& best,
+                                      const Evaluations& evaluations) {
   Candidates candidates;
   std::vector<Contender> contenders;
-  const ScheduleSpec accumulates = accumulating(best.first);
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
     if (is_synchronous(spec)) continue;
     Candidate candidate = as_written(scenario, static_cast<std::size_t>(index));
+    best(run_schedule(scenario, spec, evaluations).samples_per_update);  // which is a row as well
     const RunResult result = fastest_split(scenario, candidate, ranked, evaluations);
     const double samples = result.samples_per_update;
-    const double time = time_per_sample(scenario, accumulates, samples, evaluations).value_or(best.second);
-    contenders.push_back(contender_of(result, time * samples / result.update_time.value));
+    contenders.push_back(contender_of(result, best(samples) * samples / result.update_time.value));
     candidates.push_back(std::move(candidate));
   }
   const std::optional<std::size_t> winner = standing_of(contenders, {}).best();
@@ -396,34 +485,41 @@ std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vecto
 
 void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
   const Stage stage("tuning both sides");
-  const bool asked = std::any_of(chosen.begin(), chosen.end(), [&](int index) {
-    return !is_synchronous(scenario.schedules[static_cast<std::size_t>(index)]);
-  });
-  if (!asked || scenario.best_synchronous) return;
-  const auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
+  if (chosen.empty() || scenario.best_synchronous) return;
+  // Whose dtypes all have: those of the first that is delayed or local, where there is one.
+  auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
+  if (challenger == scenario.schedules.end()) challenger = scenario.schedules.begin();
+  const ScheduleSpec dtypes = *challenger;
   Ranked ranked(scenario, evaluations.on(NetworkKind::kReference));
   Fastest fastest(scenario, evaluations);
+  Steps steps(4);  // what is written, the framework's own, those of others, the delayed ones
   // What is asked for is played anyhow.
-  const Candidates written = own_synchronous(scenario);
-  for (const Candidate& each : written)
+  for (const Candidate& each : own_synchronous(scenario))
     if (std::find(chosen.begin(), chosen.end(), static_cast<int>(each.added.index)) != chosen.end()) fastest.play(each);
-  Candidates own = tuned_candidates(scenario, *challenger, true);
-  own.insert(own.end(), written.begin(), written.end());
-  fastest.search(own, ranked);
-  if (const std::optional<Played>& best = fastest.best;
-      best && !best->candidate.added.entry.empty() && !scenario.training.unsteady.varies())
-    fastest.search(with_other_chunks(scenario, best->candidate), ranked);
+  steps.over();
+  search_own(scenario, dtypes, fastest, ranked, evaluations);
+  steps.over();
   const std::optional<Played> best = fastest.best;
   if (!best) return;
-  fastest.search(tuned_candidates(scenario, *challenger, false), ranked);
+  fastest.search(tuned_candidates(scenario, dtypes, false), ranked);
+  steps.over();
   const std::optional<Played>& other = fastest.best;
-  const std::pair synchronous(balanced_where_unlike(best->candidate.spec, scenario), std::get<1>(best->badness));
-  const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, synchronous, evaluations);
-  if (delayed && delayed->added.micro_batch_size == 0)
+  const ScheduleSpec synchronous = balanced_where_unlike(best->candidate.spec, scenario);
+  scenario.best_by_batch = {
+      {samples_asked(scenario), std::get<1>(best->badness), written_down(best->candidate, synchronous).name()}};
+  const auto best_at = [&](double samples) {
+    tune_grown(scenario, samples, dtypes, evaluations);
+    const double time =
+        time_per_sample(scenario, accumulating(synchronous), samples, evaluations).value_or(std::get<1>(best->badness));
+    const TunedBatch* const tuned = tuned_batch(scenario, samples);
+    return tuned == nullptr ? time : std::min(time, tuned->time);
+  };
+  const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations);
+  if (delayed && delayed->added.micro_batch_size == 0 && !delayed->added.balanced)
     scenario.best_delayed = delayed->added;
   else if (delayed)
-    add(scenario, chosen, *delayed, kBestDelayedRow, &Scenario::best_delayed);
-  add(scenario, chosen, best->candidate, kBestSynchronousRow, &Scenario::best_synchronous);
+    add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow, &Scenario::best_delayed);
+  add(scenario, chosen, best->candidate, synchronous, kBestSynchronousRow, &Scenario::best_synchronous);
   const double times = std::get<1>(best->badness) / std::get<1>(other->badness);
   if (std::get<0>(best->badness) == std::get<0>(other->badness) && times > kNoticeablyFaster)
     scenario.elsewhere =
@@ -434,7 +530,8 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
 void add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
   const std::size_t before = chosen.size();
   add_tuned(scenario, chosen, evaluations);
-  if (chosen.size() == before + 1) chosen.insert(chosen.end() - 1, static_cast<int>(scenario.best_delayed->index));
+  if (chosen.size() == before + 1 && scenario.best_delayed)
+    chosen.insert(chosen.end() - 1, static_cast<int>(scenario.best_delayed->index));
 }
 
 }  // namespace accosim

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "models/base/json.hpp"
-#include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
@@ -71,20 +70,6 @@ class PartNames {
   JsonDocument document_;
 };
 
-/// Tokens per second that a part's GPUs would compute if they never waited for anything: no schedule is faster that has
-/// micro-batches of the written sizes. `costs`: of the scenario as it is written, under any schedule.
-double bound_of(const Scenario& scenario, const Part& part, const Costs& costs) {
-  double samples = 0;
-  for (std::size_t rank = 0; rank < costs.places.size(); ++rank) {
-    const Place& place = costs.places[rank];
-    const auto group = static_cast<std::size_t>(place.group);
-    if (!part.kept[group][place.gpu]) continue;
-    const RankKind& kind = costs.kinds[costs.kind_of[rank]];
-    samples += kind.workload.micro_batch_size / (kind.forward + kind.backward).value;
-  }
-  return samples * scenario.training.sequence_length;
-}
-
 /// The winner by tokens per second, or where all have a caveat the nearest to it; nothing where none fits.
 std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
   std::vector<Contender> contenders;
@@ -102,18 +87,20 @@ std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
 std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, double samples,
                                      const Evaluations& evaluations) {
   if (part.best_synchronous) {
+    const bool columns = part.best_delayed.has_value();
     for (std::optional<AddedSchedule>* added : {&part.best_synchronous, &part.best_delayed}) {
+      if (!*added) continue;
       if ((*added)->index + 1 == part.schedules.size()) part.schedules.pop_back();
       added->reset();
       indices.pop_back();
     }
-    add_tuned_columns(part, indices, evaluations);
+    (columns ? add_tuned_columns : add_tuned)(part, indices, evaluations);
   }
   std::vector<RunResult> results;
   std::vector<std::size_t> played;
   for (std::size_t s = 0; s < indices.size(); ++s) {
     const ScheduleSpec spec = with_some_balance(part.schedules[indices[s]]);
-    if (!can_train(part, spec)) continue;
+    if (!lacking_alone(part, spec).empty()) continue;
     const Division own = evaluations.divided(part, spec, samples_of(part, spec, samples));
     results.push_back(run_schedule(own.scenario, own.spec, evaluations));
     played.push_back(s);
@@ -130,28 +117,17 @@ std::optional<PartResult> fastest_part(const LoadedScenario& loaded, const std::
   const Scenario& scenario = loaded.scenario;
   const PartNames names(loaded);
   const double samples = samples_asked(scenario);
-  std::vector<std::pair<double, const Part*>> order;
-  ScheduleSpec any = scenario.schedules[indices.front()];
-  any.balance = Balance::kNone;
-  const Shared<Costs> costs = evaluations.costs(scenario, any);
-  for (const Part& part : parts) order.emplace_back(bound_of(scenario, part, *costs), &part);
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  // Where micro-batches are drawn, luck may be faster than the mean; where sizes are chosen, a part may choose others.
-  const bool sized = std::any_of(indices.begin(), indices.end(),
-                                 [&](int index) { return scenario.schedules[index].balance == Balance::kSpeed; });
-  const bool bounded = !scenario.training.unsteady.varies() && !sized;
   std::optional<PartResult> fastest;
-  for (const auto& [bound, part] : order) {
-    if (fastest && fastest->clean && bounded && bound < fastest->alone.tokens_per_second) continue;
-    const Scenario alone = part_of(scenario, part->kept);
-    const auto [known, anew] = cache.try_emplace(names.of(*part, alone, samples));
+  for (const Part& part : parts) {
+    const Scenario alone = part_of(scenario, part.kept);
+    const auto [known, anew] = cache.try_emplace(names.of(part, alone, samples));
     if (anew) known->second = fastest_of(alone, indices, samples, evaluations);
     const std::optional<PartResult>& best = known->second;
     const auto merit = [](const PartResult& of) { return std::pair(of.clean, of.alone.tokens_per_second); };
     if (!best || (fastest && merit(*best) <= merit(*fastest))) continue;
     fastest = best;
-    fastest->alone.part = part->name;
-    fastest->alone.others = part->others;
+    fastest->alone.part = part.name;
+    fastest->alone.others = part.others;
   }
   return fastest;
 }

@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <fstream>
 #include <thread>
 #include <utility>
 
 #include "models/base/descriptor.hpp"
 #include "models/base/errors.hpp"
+#include "models/base/input_file.hpp"
+#include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "sim/sweep/rows.hpp"
@@ -43,13 +43,13 @@ int opened(const std::string& path) {
   const auto until = std::chrono::steady_clock::now() + kLockPatience;
   for (;;) {
     const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0) cannot(path, std::strerror(errno));
+    if (file < 0) cannot(path, system_words(errno));
     const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
     const int why = errno;
     if (locked && is_still(path, file)) return file;
     close(file);
     if (locked) continue;
-    if (why != EWOULDBLOCK && why != EINTR) cannot(path, std::strerror(why));
+    if (why != EWOULDBLOCK && why != EINTR) cannot(path, system_words(why));
     if (std::chrono::steady_clock::now() > until)
       throw BadInput(
           fmt::format("{} is being written by another process; wait for it, or write to another file: with --shard "
@@ -76,9 +76,9 @@ struct RowFile::State {
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) {
         const int why = errno;
-        if (ftruncate(file.get(), end) != 0) cannot(path, std::strerror(errno));
+        if (ftruncate(file.get(), end) != 0) cannot(path, system_words(errno));
         cannot(path, fmt::format("{}; the {} rows before are whole: make room and go on with --resume",
-                                 std::strerror(why), all.rows.size()));
+                                 system_words(why), all.rows.size()));
       }
       written += static_cast<std::size_t>(count);
     }
@@ -86,29 +86,29 @@ struct RowFile::State {
   }
 
   void take_what_is_there(bool again) {
-    std::ifstream in(path, std::ios::binary);
+    InputFile in(path);
     std::string line;
-    if (!std::getline(in, line) || in.eof()) {  // nothing, or a heading that was cut
-      begin_anew();
-      return;
-    }
+    in.line(line);
+    if (in.cut() && line_of(all.heading).rfind(line, 0) == 0) return begin_anew();  // the beginning of our heading
     const std::string shown = printable(path, 300);
     if (line.rfind(kRowsBegin, 0) != 0)
-      throw BadInput(fmt::format("{}: is no file of a sweep's rows; write to another one", shown));
-    if (!is_ours(line))
+      throw BadInput(fmt::format(
+          "{}: is no file of a sweep's rows, and is left as it is; write to another one, or replace it by --force",
+          shown));
+    if (in.cut() || !is_ours(line))
       throw BadInput(fmt::format(
           "{}: holds the rows of another sweep, scenario or version; write to another file, or begin anew with --force",
           shown));
     end = static_cast<off_t>(line.size()) + 1;
-    for (std::size_t number = 2; std::getline(in, line) && !in.eof(); ++number) {  // without its end it was cut
+    for (std::size_t number = 2; in.line(line) && !in.cut(); ++number) {
       Row row = read_row(all.heading, line, shown, number);
       if (there[row.index]) throw BadInput(fmt::format("{}: point {} is there twice", shown, row.index));
       there[row.index] = true;
       all.rows.push_back(std::move(row));
       end += static_cast<off_t>(line.size()) + 1;
     }
-    if (in.bad()) throw BadEnvironment(fmt::format("the rows cannot be read: {}", std::strerror(errno)));
-    if (ftruncate(file.get(), end) != 0) cannot(path, std::strerror(errno));
+    if (!in.wrong().empty()) throw BadInput(fmt::format("{}: {}", shown, in.wrong()));
+    if (ftruncate(file.get(), end) != 0) cannot(path, system_words(errno));
     if (again) drop_failed();
   }
 
@@ -122,7 +122,7 @@ struct RowFile::State {
   }
 
   void begin_anew() {
-    if (ftruncate(file.get(), 0) != 0) cannot(path, std::strerror(errno));
+    if (ftruncate(file.get(), 0) != 0) cannot(path, system_words(errno));
     end = 0;
     put(line_of(all.heading) + "\n");
   }
@@ -135,11 +135,17 @@ struct RowFile::State {
 
   /// The whole file at once; the old one stays locked until the new one is.
   void write_anew() {
-    std::string text = line_of(all.heading) + "\n";
-    for (const Row& row : all.rows) text += line_of(all.heading, row) + "\n";
-    write_whole(path, text);
+    WholeFile whole(path);
+    off_t size = 0;
+    const auto write = [&](const std::string& line) {
+      whole.stream() << line << '\n';
+      size += static_cast<off_t>(line.size()) + 1;
+    };
+    write(line_of(all.heading));
+    for (const Row& row : all.rows) write(line_of(all.heading, row));
+    whole.commit();
     file = Descriptor(opened(path));
-    end = static_cast<off_t>(text.size());
+    end = size;
   }
 };
 
@@ -152,7 +158,7 @@ RowFile::RowFile(const std::string& path, const Heading& heading, Existing exist
   if (path.empty()) return;
   state.file = Descriptor(opened(path));
   struct stat status {};
-  if (fstat(state.file.get(), &status) != 0) cannot(path, std::strerror(errno));
+  if (fstat(state.file.get(), &status) != 0) cannot(path, system_words(errno));
   if (!S_ISREG(status.st_mode)) throw BadInput(fmt::format("{} is no regular file; name one", in_quotes(path, 300)));
   if (status.st_size > 0 && existing == Existing::kRefuse)
     throw BadInput(

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "models/base/errors.hpp"
+#include "models/base/input_file.hpp"
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
 #include "sim/result/metric_table.hpp"
@@ -51,9 +51,14 @@ std::optional<double> read_number(ObjectReader& reader, const Metric& metric, co
   return reader.number(key, {metric.least, metric.most});
 }
 
-Metrics read_metrics(ObjectReader& reader, const std::string& label) {
+/// `there`: it is not left out.
+Metrics read_metrics(ObjectReader& reader, const std::string& label, bool there) {
   Metrics all;
   if (reader.text("label") != label) reader.fail("label", "is not that of the heading");
+  if (!there) {
+    reader.finish();
+    return no_figures();
+  }
   for (const Metric* const metric : metrics_by(&Metric::in_rows)) {
     const std::string key = metric->key;
     if (key == kAfterTheOthers) {
@@ -129,6 +134,12 @@ std::size_t index_on_grid(const Heading& heading, const Coordinates& point) {
 
 }  // namespace
 
+Metrics no_figures() {
+  Metrics none;
+  none.fit = {FitVerdict::kDoesNotFit, 0};
+  return none;
+}
+
 bool same_sweep(const Heading& a, Heading b) {
   b.command = a.command;
   return a == b;
@@ -184,7 +195,7 @@ std::string line_of(const Heading& heading, const Row& row) {
     line.set("why", row.failure);
     return dump_json(line);
   }
-  if (heading.tuned) line.set("best_synchronous", row.best_synchronous);
+  if (!row.best_synchronous.empty()) line.set("best_synchronous", row.best_synchronous);
   if (!row.best_delayed.empty()) line.set("best_delayed", row.best_delayed);
   if (row.alone) line.set("alone", json_of(heading, *row.alone));
   if (!row.cautions.empty()) line.set("cautions", row.cautions);
@@ -192,9 +203,14 @@ std::string line_of(const Heading& heading, const Row& row) {
     line.set("way_to_fit", json_object({{"schedule", heading.schedules[row.way_to_fit->schedule]},
                                         {"change", row.way_to_fit->change},
                                         {"total_time_s", row.way_to_fit->total_time}}));
+  if (row.binds) {
+    JsonValue& binds = line.set("binds", json_object({{"term", row.binds->term}}));
+    if (row.binds->copied) binds.set("bytes_per_s", row.binds->copied->value);
+  }
   std::vector<JsonValue> schedules;
   for (std::size_t i = 0; i < row.schedules.size(); ++i)
-    schedules.push_back(json_of(heading.schedules[i], row.schedules[i]));
+    schedules.push_back(row.has(i) ? json_of(heading.schedules[i], row.schedules[i])
+                                   : json_object({{"label", heading.schedules[i]}, {"left_out", row.left_out[i]}}));
   line.set("schedules", std::move(schedules));
   return dump_json(line);
 }
@@ -262,7 +278,7 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       row.failure = reader.text("why", std::nullopt, kLongText);
       return row;
     }
-    if (heading.tuned) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
+    if (reader.has("best_synchronous")) row.best_synchronous = reader.text("best_synchronous", std::nullopt, kLongText);
     if (reader.has("best_delayed")) row.best_delayed = reader.text("best_delayed", std::nullopt, kLongText);
     if (reader.has("cautions")) row.cautions = texts_of(reader, "cautions", kMostValues);
     if (JsonValue* value = reader.find("way_to_fit")) {
@@ -271,6 +287,12 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
       row.way_to_fit = {schedule, way.text("change", std::nullopt, kLongText), way.number("total_time_s", kPositive)};
       way.finish();
     }
+    if (JsonValue* value = reader.find("binds")) {
+      ObjectReader binds(*value, reader.pointer("binds"), reader.diagnostics());
+      row.binds = Binding{binds.text("term", std::nullopt, kLongText)};
+      if (binds.has("bytes_per_s")) row.binds->copied = BytesPerSecond{binds.number("bytes_per_s", kPositive)};
+      binds.finish();
+    }
     if (JsonValue* value = reader.find("alone")) {
       ObjectReader alone(*value, reader.pointer("alone"), reader.diagnostics());
       row.alone = read_alone(heading, alone);
@@ -278,25 +300,31 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
     std::size_t i = 0;
     for (JsonValue* each : reader.list("schedules", heading.schedules.size(), heading.schedules.size())) {
       ObjectReader schedule(*each, reader.pointer("schedules") + pointer_part(i), reader.diagnostics());
-      row.schedules.push_back(read_metrics(schedule, heading.schedules[i++]));
+      std::string why = schedule.has("left_out") ? schedule.text("left_out", std::nullopt, kLongText) : "";
+      if (!why.empty()) row.left_out.resize(heading.schedules.size());
+      if (!why.empty()) row.left_out[i] = std::move(why);
+      row.schedules.push_back(read_metrics(schedule, heading.schedules[i], row.has(i)));
+      ++i;
     }
     return row;
   });
 }
 
-SweepRows read_rows(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw BadInput(fmt::format("{} cannot be read; name a file that accosim sweep -o wrote", in_quotes(path, 300)));
+SweepRows read_rows(const std::string& path, const std::function<void(const Heading&)>& check) {
+  InputFile in(path);
   const std::string shown = printable(path, 300);
+  const auto refuse = [&](const std::string& why) { throw BadInput(fmt::format("{}: {}", shown, why)); };
   std::string line;
-  if (!std::getline(in, line) || line.rfind(kRowsBegin, 0) != 0)
-    throw BadInput(fmt::format("{}: is no file of a sweep's rows; name one that accosim sweep -o wrote", shown));
+  const bool begins = in.line(line) && line.rfind(kRowsBegin, 0) == 0;
+  if (!in.wrong().empty()) refuse(in.wrong());
+  if (!begins) refuse("is no file of a sweep's rows; name one that accosim sweep -o wrote");
   SweepRows all{read_heading(line, shown), {}};
-  for (std::size_t number = 2; std::getline(in, line); ++number) {
-    if (in.eof()) break;  // a line without its end was cut
+  if (check) check(all.heading);
+  for (std::size_t number = 2; in.line(line) && !in.cut(); ++number) {
+    if (all.rows.size() == all.heading.points) refuse("has more rows than points; some are there twice");
     all.rows.push_back(read_row(all.heading, line, shown, number));
   }
+  if (!in.wrong().empty()) refuse(in.wrong());
   std::stable_sort(all.rows.begin(), all.rows.end(), [](const Row& a, const Row& b) { return a.index < b.index; });
   for (std::size_t i = 1; i < all.rows.size(); ++i)
     if (all.rows[i].index == all.rows[i - 1].index)

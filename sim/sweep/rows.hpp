@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/json.hpp"
+#include "sim/explain/explained_collectives.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/sweep/space.hpp"
 
@@ -77,10 +79,18 @@ struct Row {
   std::string best_delayed{};              ///< likewise
   std::vector<std::string> cautions{};     ///< "code: message" of cautions_of()
   std::optional<FittingWay> way_to_fit{};  ///< absent also where a schedule fits
+  std::optional<Binding> binds{};  ///< of the schedule that waits most; only on axes with numbers (flat_ranges())
+  /// One a schedule: why it cannot be had at this point, where others can; its figures are then those of one that does
+  /// not fit. Empty where all can be had.
+  std::vector<std::string> left_out{};
 
+  bool has(std::size_t schedule) const { return left_out.empty() || left_out[schedule].empty(); }
   bool done() const { return failure.empty(); }
 };
 std::string line_of(const Heading& heading, const Row& row);
+
+/// Figures of a schedule that is left out.
+Metrics no_figures();
 
 class ObjectReader;
 /// The texts of a list of at most so many.
@@ -95,7 +105,8 @@ struct SweepRows {
   Heading heading;
   std::vector<Row> rows;
 };
-SweepRows read_rows(const std::string& path);
+/// `check` may refuse the file by its heading, before its rows are read.
+SweepRows read_rows(const std::string& path, const std::function<void(const Heading&)>& check = nullptr);
 
 /// A file of rows that is being written, by one process at a time.
 class RowFile {

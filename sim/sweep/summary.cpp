@@ -49,18 +49,24 @@ struct Change {
   double low = 0, high = 0;
 };
 
-/// Nothing where the same schedule wins, or nobody does.
-std::optional<Change> change_between(const Step& step, const Merit& merit) {
-  const std::optional<std::size_t> first = winner_of(*step.first, merit), second = winner_of(*step.second, merit);
-  if (!first || !second || *first == *second) return std::nullopt;
+/// A point of a line along an axis with numbers.
+struct LinePoint {
+  double at = 0;             ///< the axis' number
+  const Row* row = nullptr;  ///< nullptr: not played yet
+};
+
+/// Nothing where the same schedule wins.
+std::optional<Change> change_between(const LinePoint& a, const LinePoint& b, const Merit& merit) {
+  const std::optional<std::size_t> first = winner_of(*a.row, merit), second = winner_of(*b.row, merit);
+  if (*first == *second) return std::nullopt;
   const auto log_ratio = [&](const Row& row) -> std::optional<double> {
     const std::optional<double> one = score_of(row, *first, merit.by), other = score_of(row, *second, merit.by);
     return one && other ? std::optional(std::log(*one / *other)) : std::nullopt;
   };
-  const std::optional<double> at_a = log_ratio(*step.first), at_b = log_ratio(*step.second);
+  const std::optional<double> at_a = log_ratio(*a.row), at_b = log_ratio(*b.row);
   if (!at_a || !at_b || *at_a < 0 || *at_b > 0 || *at_a == *at_b)  // a caveat decides, not who is faster
-    return Change{*first, *second, step.from, step.to};
-  const double at = crossing(step.from, step.to, *at_a, *at_b);
+    return Change{*first, *second, a.at, b.at};
+  const double at = crossing(a.at, b.at, *at_a, *at_b);
   return Change{*first, *second, at, at};
 }
 
@@ -357,7 +363,11 @@ double crossing(double from, double to, double log_ratio_from, double log_ratio_
   return from + share * (to - from);
 }
 
-void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>& visit) {
+namespace {
+
+/// Along the axes with numbers of a grid: the points that differ in one axis alone, from its least value on.
+void for_each_line(const SweepRows& rows,
+                   const std::function<void(std::size_t axis, const std::vector<LinePoint>& line)>& visit) {
   const Heading& heading = rows.heading;
   if (!heading.grid) return;
   const std::vector<const Row*> all = by_index(rows);
@@ -366,29 +376,38 @@ void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>
     if (!numbers) continue;
     const std::vector<std::size_t> order = ascending(numbers->values);
     const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
-    for (std::size_t line = 0; line < heading.points; ++line) {
-      if (line % span >= stride) continue;  // a line begins at the axis' first value
-      for (std::size_t k = 0; k + 1 < order.size(); ++k) {
-        const std::size_t i = order[k], j = order[k + 1];
-        const Row *const first = all[line + i * stride], *const second = all[line + j * stride];
-        if (first != nullptr && second != nullptr) visit({axis, numbers->values[i], numbers->values[j], first, second});
-      }
+    for (std::size_t first = 0; first < heading.points; ++first) {
+      if (first % span >= stride) continue;  // a line begins at the axis' first value
+      std::vector<LinePoint> line;
+      for (const std::size_t k : order) line.push_back({numbers->values[k], all[first + k * stride]});
+      visit(axis, line);
     }
   }
 }
 
+Interval around(const Interval& interval, double value) {
+  return {std::min(interval.low, value), std::max(interval.high, value)};
+}
+
+}  // namespace
+
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
-  for_each_step(rows, [&](const Step& step) {
-    const std::optional<Change> change = change_between(step, merit);
-    if (!change) return;
-    const auto [entry, anew] =
-        found.try_emplace({step.axis, change->first, change->second},
-                          Crossover{step.axis, change->first, change->second, change->low, change->high, 0});
-    Crossover& crossover = entry->second;
-    crossover.low = std::min(crossover.low, change->low);
-    crossover.high = std::max(crossover.high, change->high);
-    ++crossover.lines;
+  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
+    const LinePoint* last = nullptr;
+    for (const LinePoint& point : line) {
+      if (point.row == nullptr || !winner_of(*point.row, merit)) continue;
+      const std::optional<Change> change = last != nullptr ? change_between(*last, point, merit) : std::nullopt;
+      last = &point;
+      if (!change) continue;
+      const auto [entry, anew] =
+          found.try_emplace({axis, change->first, change->second},
+                            Crossover{axis, change->first, change->second, change->low, change->high, 0});
+      Crossover& crossover = entry->second;
+      crossover.low = std::min(crossover.low, change->low);
+      crossover.high = std::max(crossover.high, change->high);
+      ++crossover.lines;
+    }
   });
   std::vector<Crossover> list;
   for (const auto& [key, crossover] : found) list.push_back(crossover);
@@ -398,22 +417,136 @@ std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   return list;
 }
 
-std::vector<RatioChange> ratio_changes(const SweepRows& rows,
-                                       const std::function<std::optional<double>(const Row&)>& ratio) {
-  std::map<std::pair<std::size_t, bool>, RatioChange> found;
-  for_each_step(rows, [&](const Step& step) {
-    const std::optional<double> first = ratio(*step.first), second = ratio(*step.second);
-    if (!first || !second || (*first > 1) == (*second > 1)) return;
-    const double at = crossing(step.from, step.to, std::log(*first), std::log(*second));
-    const RatioChange anew{step.axis, *second > 1, at, at, {}};
-    RatioChange& change = found.try_emplace({anew.axis, anew.from}, anew).first->second;
-    change.low = std::min(change.low, at);
-    change.high = std::max(change.high, at);
-    change.steps.push_back(step);
+Side side_of(double ratio) {
+  return ratio > kNoticeablyFaster ? Side::kFaster : 1 / ratio > kNoticeablyFaster ? Side::kSlower : Side::kEqual;
+}
+
+std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::optional<double>(const Row&)>& ratio) {
+  std::map<std::pair<std::size_t, std::vector<Side>>, Course> found;
+  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
+    Course course{axis, {}, {}, 1, {}};
+    double last_at = 0, last_ratio = 1;
+    for (const LinePoint& point : line) {
+      const std::optional<double> here = point.row == nullptr ? std::nullopt : ratio(*point.row);
+      if (!here) continue;
+      const Side side = side_of(*here);
+      if (!course.sides.empty() && side != course.sides.back()) {
+        const bool crosses = side != Side::kEqual && course.sides.back() != Side::kEqual;
+        const double at = crosses ? crossing(last_at, point.at, std::log(last_ratio), std::log(*here)) : 0;
+        const double until = crosses ? at : last_at, from = crosses ? at : point.at;
+        course.bounds.push_back({{until, until}, {from, from}});
+      }
+      if (course.sides.empty() || side != course.sides.back()) course.sides.push_back(side);
+      course.rows.push_back(point.row);
+      last_at = point.at;
+      last_ratio = *here;
+    }
+    if (course.bounds.empty()) return;
+    const auto [entry, anew] = found.try_emplace({axis, course.sides}, course);
+    if (anew) return;
+    Course& known = entry->second;
+    ++known.lines;
+    known.rows.insert(known.rows.end(), course.rows.begin(), course.rows.end());
+    for (std::size_t i = 0; i < known.bounds.size(); ++i) {
+      known.bounds[i].until = around(known.bounds[i].until, course.bounds[i].until.low);
+      known.bounds[i].from = around(known.bounds[i].from, course.bounds[i].from.low);
+    }
   });
-  std::vector<RatioChange> list;
-  for (auto& [key, change] : found) list.push_back(std::move(change));
+  std::vector<Course> list;
+  for (auto& [key, course] : found) list.push_back(std::move(course));
+  std::stable_sort(list.begin(), list.end(), [](const Course& a, const Course& b) {
+    return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
+  });
   return list;
+}
+
+namespace {
+
+constexpr std::size_t kLeastFlat = 3;
+
+/// What a change of would not be nothing.
+std::vector<double> figures_of(const Row& row) {
+  std::vector<double> figures;
+  for (const Metrics& each : row.schedules)
+    for (const double figure :
+         {each.update_time.value, each.total_time.value, each.cost.value_or(0), static_cast<double>(each.fit.verdict)})
+      figures.push_back(figure);
+  return figures;
+}
+
+/// Figures of some points: the least and the greatest of each.
+struct Bands {
+  std::vector<double> low, high;
+
+  bool takes(const std::vector<double>& figures) {
+    constexpr double kFlat = 1e-3;
+    Bands wider = *this;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      wider.low[i] = std::min(low[i], figures[i]);
+      wider.high[i] = std::max(high[i], figures[i]);
+      if (wider.high[i] > (1 + kFlat) * wider.low[i]) return false;
+    }
+    *this = std::move(wider);
+    return true;
+  }
+};
+
+}  // namespace
+
+bool may_be_flat(const Heading& heading) {
+  return heading.grid && std::any_of(heading.axes.begin(), heading.axes.end(), [](const Axis& axis) {
+           return axis.values.size() >= kLeastFlat && numbers_of(axis);
+         });
+}
+
+std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
+  std::vector<FlatRange> ranges;
+  FlatRange range;
+  Bands bands;
+  const Row* last = nullptr;
+  std::size_t points = 0;
+  const auto close = [&] {
+    if (points >= kLeastFlat) {
+      range.binds = last->binds;
+      const auto same = std::find_if(ranges.begin(), ranges.end(), [&](const FlatRange& each) {
+        return each.axis == range.axis && each.low == range.low && each.high == range.high &&
+               each.binds.has_value() == range.binds.has_value() &&
+               (!each.binds || each.binds->term == range.binds->term);
+      });
+      if (same == ranges.end())
+        ranges.push_back(range);
+      else
+        ++same->lines;
+    }
+    points = 0;
+  };
+  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
+    for (std::size_t k = 0; k + 1 < line.size(); ++k) {
+      const LinePoint &first = line[k], &second = line[k + 1];
+      if (first.row == nullptr || second.row == nullptr || !first.row->done() || !second.row->done()) {
+        close();
+        continue;
+      }
+      if (points == 0) {
+        bands = {figures_of(*first.row), figures_of(*first.row)};
+        range = {axis, first.at, first.at, {}, 1};
+        points = 1;
+      }
+      last = second.row;
+      if (bands.takes(figures_of(*second.row))) {
+        range.high = second.at;
+        ++points;
+      } else {
+        last = first.row;
+        close();
+      }
+    }
+    close();
+  });
+  std::stable_sort(ranges.begin(), ranges.end(), [](const FlatRange& a, const FlatRange& b) {
+    return std::pair(a.axis, a.low) < std::pair(b.axis, b.low);
+  });
+  return ranges;
 }
 
 OverBest over_best(const SweepRows& rows, std::size_t schedule) {
@@ -427,9 +560,9 @@ OverBest over_best(const SweepRows& rows, std::size_t schedule) {
     over.least = over.points == 0 ? *times : std::min(over.least, *times);
     over.most = std::max(over.most, *times);
     ++over.points;
-    over.faster += *times > 1 ? 1 : 0;
+    over.faster += side_of(*times) == Side::kFaster ? 1 : 0;
   }
-  over.changes = ratio_changes(rows, at);
+  over.courses = courses_of(rows, at);
   return over;
 }
 
@@ -453,6 +586,17 @@ std::vector<Failure> failures_of(const SweepRows& rows) {
   std::vector<Failure> list;
   for (const auto& [why, failure] : found) list.push_back(failure);
   std::stable_sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) { return a.points > b.points; });
+  return list;
+}
+
+std::vector<LeftOutHere> left_out_in(const SweepRows& rows) {
+  std::map<std::pair<std::size_t, std::string>, LeftOutHere> found;
+  for (const Row& row : rows.rows)
+    for (std::size_t s = 0; s < row.left_out.size(); ++s)
+      if (!row.has(s))
+        ++found.try_emplace({s, row.left_out[s]}, LeftOutHere{s, row.left_out[s], 0, &row}).first->second.points;
+  std::vector<LeftOutHere> list;
+  for (const auto& [key, each] : found) list.push_back(each);
   return list;
 }
 

@@ -121,21 +121,13 @@ struct Wins {
 /// By value of the axis.
 std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Merit& merit);
 
-/// Two neighbouring points of a grid along an axis with numbers.
-struct Step {
-  std::size_t axis = 0;
-  double from = 0, to = 0;  ///< the axis' numbers, ascending
-  const Row* first = nullptr;
-  const Row* second = nullptr;
-};
-void for_each_step(const SweepRows& rows, const std::function<void(const Step&)>& visit);
 /// Where two things are equal whose ratio has these logarithms at the two ends: it is linear in the logarithm of the
 /// axis, or in the axis itself where an end is not above 0.
 double crossing(double from, double to, double log_ratio_from, double log_ratio_to);
 
 /// Along one axis, all else equal, one schedule wins below and another above. Where the two are equal is found between
-/// the neighbouring points at which that changes, by crossing(); where a caveat comes or goes it is somewhere between
-/// the two.
+/// the nearest points at which that changes, by crossing(); where a caveat comes or goes it is somewhere between the
+/// two.
 struct Crossover {
   std::size_t axis = 0;
   std::size_t below = 0, above = 0;  ///< schedules
@@ -145,24 +137,48 @@ struct Crossover {
 /// Of the numeric axes of a grid, the most frequent first.
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit);
 
-/// Along one axis, all else equal, what is above 1 on one side is below it on the other; where, as for a Crossover.
-struct RatioChange {
+/// What is as fast to kNoticeablyFaster is equal.
+enum class Side : std::uint8_t { kFaster, kEqual, kSlower };
+Side side_of(double ratio);
+
+/// What a ratio does along one axis, all else equal, from the axis' least value on: on lines that go through the same
+/// sides. Points without a ratio are passed over.
+struct Course {
+  /// Between two sides: where the one ends and the next begins, least and greatest of all lines. From faster to slower
+  /// and back both are where the ratio is 1, as for a Crossover; beside equal ones they are points.
+  struct Bound {
+    Interval until, from;
+  };
   std::size_t axis = 0;
-  bool from = true;  ///< above 1 above
-  double low = 0, high = 0;
-  std::vector<Step> steps;  ///< in which it happens, one a line
+  std::vector<Side> sides;    ///< two or more, each unlike the one before
+  std::vector<Bound> bounds;  ///< one less
+  std::size_t lines = 0;
+  std::vector<const Row*> rows;  ///< of all of them
 };
-/// Of the numeric axes of a grid; `ratio` is absent where a row has none.
-std::vector<RatioChange> ratio_changes(const SweepRows& rows,
-                                       const std::function<std::optional<double>(const Row&)>& ratio);
+/// Of the numeric axes of a grid, on each the most frequent first; `ratio` is absent where a row has none.
+std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::optional<double>(const Row&)>& ratio);
 
 /// A schedule beside the best synchronous one of each point (Heading::tuned), at equal samples, where it has them.
 struct OverBest {
   std::size_t points = 0, faster = 0;
   double least = 0, most = 0;
-  std::vector<RatioChange> changes;
+  std::vector<Course> courses;
 };
 OverBest over_best(const SweepRows& rows, std::size_t schedule);
+
+/// Neighbouring points along one axis with numbers, all else equal, between which nothing changes: of every schedule
+/// the time of an update and of all tokens, its cost and whether it fits, to 0.1 %. As many points as can be, three or
+/// more.
+struct FlatRange {
+  std::size_t axis = 0;
+  double low = 0, high = 0;
+  std::optional<Binding> binds;  ///< at its last point
+  std::size_t lines = 1;         ///< on which it is the same
+};
+/// Of a grid: whether any of its axes can have one.
+bool may_be_flat(const Heading& heading);
+/// By axis, from low to high.
+std::vector<FlatRange> flat_ranges(const SweepRows& rows);
 
 /// What is to be held against points, by kind, the most frequent first.
 struct Caution {
@@ -189,13 +205,12 @@ Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const
 /// Points of unlike clusters that train, and of which no part has room for the training.
 std::size_t only_together(const SweepRows& rows);
 
-/// Where the whole cluster is faster than the part on one side, and the part on the other.
-struct WorthChange {
-  RatioChange where;
-  std::string part, others;  ///< empty where they differ from line to line
+/// Where the whole cluster is faster than its fastest part alone.
+struct WorthCourse {
+  Course where;
+  std::vector<std::string> parts, others;  ///< each once, as Alone has them
 };
-/// Of the numeric axes of a grid, the most frequent first.
-std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule,
+std::vector<WorthCourse> worth_courses(const SweepRows& rows, std::optional<std::size_t> schedule,
                                        const WinnerRule& rule);
 
 /// Points that failed, by reason, the most frequent first.
@@ -205,5 +220,14 @@ struct Failure {
   std::size_t first = 0;  ///< index of one
 };
 std::vector<Failure> failures_of(const SweepRows& rows);
+
+/// Points at which a schedule cannot be had where others can, by schedule and reason.
+struct LeftOutHere {
+  std::size_t schedule = 0;
+  std::string why;
+  std::size_t points = 0;
+  const Row* first = nullptr;
+};
+std::vector<LeftOutHere> left_out_in(const SweepRows& rows);
 
 }  // namespace accosim

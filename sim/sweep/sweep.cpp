@@ -69,8 +69,57 @@ KnobAxis knob_axes(const Sweep& sweep) {
 
 namespace {
 
+/// Where the scenario loads as it is written, what is wrong in an entry is the point's.
 LoadedScenario first_of(const Sweep& sweep) {
-  return load_scenario(sweep.scenario, all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0)));
+  const std::vector<std::string> settings = all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0));
+  try {
+    return load_scenario(sweep.scenario, settings);
+  } catch (const ScenarioError& error) {
+    try {
+      load_scenario(sweep.scenario, sweep.set);
+    } catch (const ScenarioError&) {
+      throw error;
+    }
+  }
+  return load_varied(sweep.scenario, settings);
+}
+
+/// What all points are held against: what the scenario names as it is written, also where the first point lacks it.
+std::string baseline_of(const Sweep& sweep, const LoadedScenario& first) {
+  if (first.left_out.empty()) return first.scenario.baseline;
+  try {
+    return load_scenario(sweep.scenario, sweep.set).scenario.baseline;
+  } catch (const ScenarioError&) {
+    return first.scenario.baseline;
+  }
+}
+
+/// Labels of the schedules that are asked for, and whether they are synchronous; last those that cannot be had at the
+/// first point, and may be at others.
+std::vector<std::pair<std::string, bool>> asked_for(const LoadedScenario& first, std::vector<std::string> words) {
+  std::vector<std::pair<std::string, bool>> out, all;
+  const bool any = words.empty();
+  for (const LeftOutSchedule& each : first.left_out) {
+    const auto names = [&](const std::string& word) { return word == each.label || word == each.name; };
+    if (!any && std::none_of(words.begin(), words.end(), names)) continue;
+    ScheduleSpec spec;
+    spec.name = each.name;
+    out.emplace_back(each.label, is_synchronous(spec));
+    const auto names_no_other = [&](const std::string& word) {
+      const std::vector<ScheduleSpec>& others = first.scenario.schedules;
+      return names(word) && std::none_of(others.begin(), others.end(), [&](const ScheduleSpec& other) {
+               return word == other.label || word == other.name;
+             });
+    };
+    std::erase_if(words, names_no_other);
+  }
+  if (any || !words.empty())
+    for (const int index : chosen_schedules(first.scenario, words)) {
+      const ScheduleSpec& spec = first.scenario.schedules[static_cast<std::size_t>(index)];
+      all.emplace_back(spec.label, is_synchronous(spec));
+    }
+  all.insert(all.end(), out.begin(), out.end());
+  return all;
 }
 
 }  // namespace
@@ -98,11 +147,10 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   if (!varies("/model")) heading.trains.model = first.scenario.model.name;
   if (!varies("/training/train_tokens")) heading.trains.train_tokens = training.train_tokens;
   if (!varies("/training/sequence_length")) heading.trains.sequence_length = training.sequence_length;
-  heading.baseline = first.scenario.baseline;
-  for (const int index : chosen_schedules(first.scenario, sweep.schedules)) {
-    const ScheduleSpec& spec = first.scenario.schedules[index];
-    heading.schedules.push_back(spec.label);
-    heading.tuned = heading.tuned || (sweep.tuned && !is_synchronous(spec));
+  heading.baseline = baseline_of(sweep, first);
+  for (const auto& [label, synchronous] : asked_for(first, sweep.schedules)) {
+    heading.schedules.push_back(label);
+    heading.tuned = heading.tuned || (sweep.tuned && !synchronous);
   }
   if (heading.tuned) {
     heading.schedules.emplace_back(kBestDelayedRow);
@@ -141,37 +189,105 @@ std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const Load
                     fastest->total_time.value};
 }
 
+/// Of the schedule that communication keeps waiting for the largest part of its update: what is said of it holds for
+/// the others where they wait at all.
+Binding binding_at(const Scenario& scenario, const std::vector<int>& indices, const std::vector<RunResult>& results,
+                   const Evaluations& evaluations) {
+  std::size_t most = 0;
+  const auto waits = [&](std::size_t i) { return results[i].exposed_communication / results[i].update_time; };
+  for (std::size_t i = 1; i < results.size(); ++i)
+    if (waits(i) > waits(most)) most = i;
+  const Division own = evaluations.divided(scenario, scenario.schedules[static_cast<std::size_t>(indices[most])]);
+  return binding_of(*evaluations.play(own.scenario, own.spec));
+}
+
+/// Adds the tuned schedules to those of a point, or says why there are none.
+void add_tuned_to(Row& row, Scenario& scenario, std::vector<int>& indices, std::vector<std::size_t>& places,
+                  const Evaluations& evaluations) {
+  const std::size_t delayed = row.left_out.size() - 2, synchronous = delayed + 1;
+  const bool any_delayed = std::any_of(indices.begin(), indices.end(), [&](int index) {
+    return !is_synchronous(scenario.schedules[static_cast<std::size_t>(index)]);
+  });
+  if (!any_delayed) row.left_out[delayed] = "no delayed or local schedule can be had here";
+  if (any_delayed)
+    add_tuned_columns(scenario, indices, evaluations);
+  else
+    add_tuned(scenario, indices, evaluations);
+  if (!scenario.best_synchronous) {
+    row.left_out[synchronous] = "no synchronous schedule can be had here";
+    if (any_delayed) row.left_out[delayed] = "no synchronous schedule can be had here to hold it against";
+    return;
+  }
+  row.best_synchronous = scenario.best_synchronous->name();
+  if (any_delayed) row.best_delayed = scenario.best_delayed->name();
+  if (any_delayed) places.push_back(delayed);
+  places.push_back(synchronous);
+}
+
+/// Puts what was played to its place among the columns of the heading.
+void spread_out(Row& row, const std::vector<std::size_t>& places) {
+  std::vector<Metrics> all(row.left_out.size(), no_figures());
+  for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = row.schedules[i];
+  row.schedules = std::move(all);
+  if (row.alone) row.alone->schedule = places[row.alone->schedule];
+  if (row.way_to_fit) row.way_to_fit->schedule = places[row.way_to_fit->schedule];
+  if (std::all_of(row.left_out.begin(), row.left_out.end(), [](const std::string& why) { return why.empty(); }))
+    row.left_out.clear();
+}
+
+/// Whether speedups are over the heading's baseline, or over one that the point chooses.
+bool keeps_baseline(const Heading& heading) {
+  return std::none_of(heading.axes.begin(), heading.axes.end(),
+                      [](const Axis& axis) { return axis.pointer == "/baseline"; });
+}
+
+/// Of a point that cannot have the heading's baseline.
+void drop_speedups(std::vector<RunResult>& results) {
+  for (RunResult& each : results) {
+    each.speedup.reset();
+    each.speedup_same_batch.reset();
+    each.speedup_interval.reset();
+    each.speedup_same_batch_interval.reset();
+  }
+}
+
 }  // namespace
 
 Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache) {
   Row row{index, point_of(sweep.space, index), {}, {}, {}, {}};
   try {
-    LoadedScenario loaded = load_scenario(sweep.scenario, all_settings(sweep, heading.axes, row.point));
+    LoadedScenario loaded = load_varied(sweep.scenario, all_settings(sweep, heading.axes, row.point));
     Scenario& scenario = loaded.scenario;
+    row.left_out.resize(heading.schedules.size());
     std::vector<int> indices;
+    std::vector<std::size_t> places;
     for (std::size_t i = 0; i < heading.schedules.size() - (heading.tuned ? 2 : 0); ++i) {
+      for (const LeftOutSchedule& each : loaded.left_out)
+        if (each.label == heading.schedules[i]) row.left_out[i] = each.why;
+      if (!row.has(i)) continue;
       const ScheduleSpec* const spec = schedule_labelled(scenario, heading.schedules[i]);
       if (spec == nullptr) throw BadInput(fmt::format("there is no schedule \"{}\" here", heading.schedules[i]));
       indices.push_back(static_cast<int>(spec - scenario.schedules.data()));
+      places.push_back(i);
     }
+    const bool has_baseline = schedule_labelled(scenario, heading.baseline) != nullptr;
+    if (has_baseline && keeps_baseline(heading)) scenario.baseline = heading.baseline;
+    if (indices.empty()) throw BadInput(heading.schedules.front() + ": " + row.left_out.front());
     const Evaluations evaluations(network);
-    if (heading.tuned) {
-      add_tuned_columns(scenario, indices, evaluations);
-      if (!scenario.best_synchronous)
-        throw BadInput("no synchronous schedule can be played here; leave the best one out with --no-tuned");
-      row.best_synchronous = scenario.best_synchronous->name();
-      row.best_delayed = scenario.best_delayed->name();
-    }
+    if (heading.tuned) add_tuned_to(row, scenario, indices, places, evaluations);
     std::vector<RunResult> results = compare(scenario, indices, evaluations);
     row.way_to_fit = way_to_fit(results, loaded, indices, evaluations);
+    if (!has_baseline && keeps_baseline(heading)) drop_speedups(results);
     row.schedules.assign(results.begin(), results.end());
     for (const Warning& each : cautions_of(scenario, results.front().costs))
       row.cautions.push_back(each.code + ": " + each.message);
+    if (may_be_flat(heading)) row.binds = binding_at(scenario, indices, results, evaluations);
     if (heading.fair) add_fair(row, loaded, indices, results, evaluations, cache);
+    spread_out(row, places);
   } catch (const ScenarioError& error) {
-    row.failure = error.errors.front();
+    row = {index, row.point, error.errors.front(), {}, {}, {}};
   } catch (const BadInput& error) {
-    row.failure = error.what();
+    row = {index, row.point, error.what(), {}, {}, {}};
   }
   return row;
 }

@@ -32,7 +32,7 @@ Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const
     const Metrics* const figures = figures_at(row, schedule, rule);
     if (figures == nullptr) continue;
     ++worth.points;
-    worth.pays += *figures->over_alone > 1 ? 1 : 0;
+    worth.pays += side_of(*figures->over_alone) == Side::kFaster ? 1 : 0;
     const std::optional<Interval>& interval = figures->over_alone_interval;
     worth.open += interval && interval->low < 1 && interval->high > 1 ? 1 : 0;
     over_alone.push_back(*figures->over_alone);
@@ -50,27 +50,23 @@ std::size_t only_together(const SweepRows& rows) {
   }));
 }
 
-std::vector<WorthChange> worth_changes(const SweepRows& rows, std::optional<std::size_t> schedule,
+std::vector<WorthCourse> worth_courses(const SweepRows& rows, std::optional<std::size_t> schedule,
                                        const WinnerRule& rule) {
-  std::vector<WorthChange> list;
-  for (RatioChange& change : ratio_changes(rows, [&](const Row& row) {
+  std::vector<WorthCourse> list;
+  for (Course& course : courses_of(rows, [&](const Row& row) {
          const Metrics* const figures = figures_at(row, schedule, rule);
          return figures == nullptr ? std::nullopt : figures->over_alone;
        })) {
-    const auto alone = [&](const Step& step) -> const Alone& {
-      return *(change.from ? step.first : step.second)->alone;
+    const auto each_once = [&](const std::string Alone::*name) {
+      std::vector<std::string> names;
+      for (const Row* const row : course.rows) names.push_back((*row->alone).*name);
+      std::sort(names.begin(), names.end());
+      names.erase(std::unique(names.begin(), names.end()), names.end());
+      return names;
     };
-    std::string part = alone(change.steps.front()).part, others = alone(change.steps.front()).others;
-    for (const Step& step : change.steps) {
-      if (alone(step).part != part) part.clear();
-      // Where the axis is their number they have none.
-      if (alone(step).others != others || step.first->alone->others != step.second->alone->others) others.clear();
-    }
-    list.push_back({std::move(change), std::move(part), std::move(others)});
+    std::vector<std::string> parts = each_once(&Alone::part), others = each_once(&Alone::others);
+    list.push_back({std::move(course), std::move(parts), std::move(others)});
   }
-  std::stable_sort(list.begin(), list.end(), [](const WorthChange& a, const WorthChange& b) {
-    return std::pair(a.where.axis, b.where.steps.size()) < std::pair(b.where.axis, a.where.steps.size());
-  });
   return list;
 }
 

@@ -9,6 +9,7 @@
 #include "models/base/json.hpp"
 #include "models/base/reader.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/knobs/settings.hpp"
@@ -21,11 +22,9 @@ bool is_own_step(const Trial& trial) { return trial.scenario.training.implementa
 Alternative recomputed(const Training& training, Recompute what, RecomputedBlocks blocks) {
   Alternative change = of_training("activation_recompute", name_of(what));
   change.set = recompute_settings(training, what, blocks);
-  const RecomputedBlocks before = training.recomputed_blocks;
-  if (blocks.every > 1 && blocks.every != before.every)
-    change.text += fmt::format(" with recompute_every {}", blocks.every);
-  else if (blocks != before)
-    change.text += " of every block";
+  if (blocks.every > 1) change.text += fmt::format(" with recompute_every {}", blocks.every);
+  if (blocks.first > 0) change.text += fmt::format(" with recompute_layers {}", blocks.first);
+  if (blocks == RecomputedBlocks{} && blocks != training.recomputed_blocks) change.text += " of every block";
   return change;
 }
 
@@ -116,9 +115,13 @@ Change recompute_some(Fits fits) {
   return [fits = std::move(fits)](const Trial& trial) -> std::optional<Alternative> {
     const Training& training = trial.scenario.training;
     if (is_own_step(trial) || training.activation_recompute != Recompute::kNone) return std::nullopt;
-    for (const int every : {8, 4, 3, 2}) {
-      Alternative change = recomputed(training, Recompute::kFullEarlyStop, {every, 1});
+    RecomputedBlocks before;
+    for (const int part : {8, 4, 3, 2}) {
+      const RecomputedBlocks blocks = some_blocks(training, trial.scenario.model.num_hidden_layers, part);
+      if (blocks == before) continue;
+      Alternative change = recomputed(training, whole_blocks(training.framework), blocks);
       if (fits(joined(trial.set, change.set))) return change;
+      before = blocks;
     }
     return std::nullopt;
   };
@@ -140,18 +143,36 @@ Change divide_micro_batch(Fits fits) {
   };
 }
 
+namespace {
+
+/// A schedule in its usual form, with the dtypes of another.
+JsonValue usual_entry(const ScheduleTraits& traits, const ScheduleSpec& spec) {
+  return json_object({{"name", traits.name},
+                      {"label", spec.label},
+                      {"parameter_dtype", name_of(spec.parameter_dtype)},
+                      {"gradient_dtype", name_of(spec.gradient_dtype)},
+                      {"optimizer_dtype", name_of(spec.optimizer_dtype)}});
+}
+
+/// Keys that say how gradients are reduced after the backward pass do not go with reductions beside it.
+std::optional<Alternative> reduce_beside(const Trial& trial) {
+  const ScheduleSpec& spec = trial.spec();
+  if (is_own_step(trial) || !traits_of(spec).takes("overlap") || spec.overlap != Overlap::kNone) return std::nullopt;
+  JsonValue entry = usual_entry(traits_of(spec), spec);
+  entry.set("overlap", JsonValue(name_of(Overlap::kBackward)));
+  return Alternative{"overlap backward", {}, {fmt::format("/schedules/{}={}", trial.index, dump_json(entry))}};
+}
+
+}  // namespace
+
 Change schedule(const ScheduleTraits& traits) {
   return [&traits](const Trial& trial) -> std::optional<Alternative> {
     const ScheduleSpec& spec = trial.spec();
     if (traits.name == spec.name || (is_own_step(trial) && traits.accocal == AccocalRuns::kNowhere))
       return std::nullopt;
-    const JsonValue entry = json_object({{"name", traits.name},
-                                         {"label", spec.label},
-                                         {"parameter_dtype", name_of(spec.parameter_dtype)},
-                                         {"gradient_dtype", name_of(spec.gradient_dtype)},
-                                         {"optimizer_dtype", name_of(spec.optimizer_dtype)}});
-    return Alternative{
-        fmt::format("schedule {}", traits.name), {}, {fmt::format("/schedules/{}={}", trial.index, dump_json(entry))}};
+    return Alternative{fmt::format("schedule {}", traits.name),
+                       {},
+                       {fmt::format("/schedules/{}={}", trial.index, dump_json(usual_entry(traits, spec)))}};
   };
 }
 
@@ -164,6 +185,15 @@ std::vector<Change> schedule_keys() {
       set_key("sync", name_of(Sync::kEveryMicroBatch)),
       set_key("optimizer_sharding", name_of(OptimizerSharding::kZeroRedundancy)),
       set_key("gradient_as_bucket_view", "true"),
+  };
+}
+
+std::vector<Change> keys_that_hide() {
+  return {
+      set_key("shard_group", name_of(Island::kNode)),
+      set_key("sync", name_of(Sync::kLastMicroBatch)),
+      set_key("reshard_after_forward", "false"),
+      reduce_beside,
   };
 }
 

@@ -35,6 +35,8 @@ Change divide_micro_batch(Fits fits);
 Change schedule(const ScheduleTraits& traits);
 /// Keys of the same schedule: what it shards, and what it keeps.
 std::vector<Change> schedule_keys();
+/// Keys of the same schedule by which it communicates less often, in nodes, or beside more of the computation.
+std::vector<Change> keys_that_hide();
 
 /// The largest micro-batch that fits, whatever becomes of the samples of an update; 0: not even one sequence does, or
 /// the node groups' micro-batches differ. Memory grows with the micro-batch, so that halving finds it.

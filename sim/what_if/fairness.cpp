@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "models/base/stages.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/model_families.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
@@ -23,6 +25,7 @@ namespace accosim {
 namespace {
 
 constexpr double kSame = 0.005;         ///< speeds that differ by less are called equal
+constexpr std::int64_t kMostSize = 64;  ///< samples of a micro-batch, of even work
 constexpr std::size_t kMostShares = 4;  ///< numbers that a label lists
 
 std::vector<Share> shares_of(const Scenario& scenario) {
@@ -72,6 +75,32 @@ std::string shares_in_words(const FairBaseline& balanced) {
   return fmt::format("In \"{}\" {}.", balanced.label, in_words(texts));
 }
 
+/// The micro-batch with which a schedule is the fastest where everybody does the same work, of those that fit.
+int even_micro_batch(const Scenario& scenario, ScheduleSpec spec, const Evaluations& evaluations) {
+  const Training& training = scenario.training;
+  if (!has_one_micro_batch(scenario.cluster, training) || training.parallel.pipeline > 1 ||
+      family_of(scenario.model).measured)
+    return 0;
+  const std::int64_t samples = 1LL * training.micro_batch_size * training.gradient_accumulation_steps;
+  std::pair best(true, 0.0);  // whether it is not sure to fit, and minus its tokens a second
+  int best_size = 0;
+  for (std::int64_t size = 1; size <= std::min<std::int64_t>(samples, kMostSize); ++size) {
+    if (samples % size != 0) continue;
+    spec.micro_batch_size = static_cast<int>(size);
+    const RunResult result = run_schedule(scenario, spec, evaluations);
+    const std::pair own(result.fit.verdict != FitVerdict::kFits, -result.tokens_per_second);
+    if (own >= best) continue;
+    best = own;
+    best_size = spec.micro_batch_size;
+  }
+  return best_size == training.micro_batch_size ? 0 : best_size;
+}
+
+bool has_other_sizes(const Cluster& one, const Cluster& other) {
+  return !std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), other.nodes.end(),
+                     [](const NodeGroup& a, const NodeGroup& b) { return a.micro_batch_size == b.micro_batch_size; });
+}
+
 ScheduleSpec with_balance(ScheduleSpec spec, Balance balance) {
   spec.balance = balance;
   return spec;
@@ -80,13 +109,21 @@ ScheduleSpec with_balance(ScheduleSpec spec, Balance balance) {
 /// The synchronous schedule beside a comparison: what is played, and at what.
 class FairPlays {
  public:
-  FairPlays(const Scenario& scenario, double tokens_per_second, const Evaluations& evaluations)
-      : scenario_(scenario), tokens_per_second_(tokens_per_second), evaluations_(evaluations) {
+  FairPlays(const Scenario& scenario, const ScheduleSpec& spec, double tokens_per_second,
+            const Evaluations& evaluations)
+      : name(spec.label),
+        written(spec),
+        balanced(with_some_balance(spec)),
+        scenario_(scenario),
+        tokens_per_second_(tokens_per_second),
+        evaluations_(evaluations) {
     const std::optional<AddedSchedule>& best = scenario.best_synchronous;
-    const ScheduleSpec& spec = best ? scenario.schedules[best->index] : baseline_of(scenario);
-    name = best ? best->form : spec.label;
-    written = with_balance(spec, baseline_of(scenario).balance);  // a baseline that is balanced gains nothing by it
-    balanced = with_some_balance(spec);
+    if (best && scenario.schedules[best->index].label == spec.label) name = best->form;
+    written.balance = baseline_of(scenario).balance;
+    if (written.balance != Balance::kNone) written.balance = balanced.balance;  // it gains nothing by balance
+    // What is gained by the size of a micro-batch is not gained by balance.
+    if (balanced.balance == Balance::kSpeed && written.balance == Balance::kNone)
+      written.micro_batch_size = even_micro_batch(scenario, written, evaluations);
   }
 
   std::string name;                ///< of the schedule
@@ -95,21 +132,28 @@ class FairPlays {
   /// On all GPUs.
   FairBaseline balanced_at(double samples) const {
     const Division own = evaluations_.divided(scenario_, balanced, samples);
-    bool sizes = false;
-    for (std::size_t g = 0; g < scenario_.cluster.nodes.size(); ++g)
-      sizes = sizes || own.scenario.cluster.nodes[g].micro_batch_size != scenario_.cluster.nodes[g].micro_batch_size;
-    FairBaseline result = played(own, sizes);
+    FairBaseline result = played(own, has_other_sizes(own.scenario.cluster, scenario_.cluster));
     result.as_written = own.as_written;
     result.label = fmt::format("{} {} at {}", name, own.as_written ? "as written" : "balanced", result.work);
     return result;
   }
 
-  /// On the GPUs of one kind; nothing where they cannot be taken out.
-  std::optional<FairBaseline> alone(const Kind& kind, double samples) const {
-    const Scenario part = part_of(scenario_, kept_of(scenario_.cluster, kind.device));
-    if (!can_train(part, written)) return std::nullopt;
-    const ScheduleSpec even = with_balance(written, Balance::kCounts);
-    FairBaseline result = played(evaluations_.divided(part, even, samples_of(part, even, samples)), false);
+  /// On all GPUs, with everybody's micro-batches as they are written.
+  FairBaseline undivided() const {
+    const std::vector<NodeGroup>& groups = scenario_.cluster.nodes;
+    const bool sizes = std::any_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
+      return group.micro_batch_size != groups.front().micro_batch_size;
+    });
+    return played(evaluations_.divided(scenario_, with_balance(written, Balance::kNone)), sizes);
+  }
+
+  /// On the GPUs of one kind, a part that lacks nothing.
+  FairBaseline alone(const Kind& kind, const Scenario& part, double samples) const {
+    ScheduleSpec even = with_balance(written, balanced.balance);  // of equal GPUs the size of a micro-batch is chosen
+    even.micro_batch_size = 0;
+    const bool sized = even.balance == Balance::kSpeed;  // then it does as many samples, however often it meets
+    const Division own = evaluations_.divided(part, even, sized ? samples : samples_of(part, even, samples));
+    FairBaseline result = played(own, has_other_sizes(own.scenario.cluster, part.cluster));
     result.part = name_of(scenario_.cluster, kind);
     result.label = fmt::format("{} on {} alone", name, result.part);
     return result;
@@ -118,10 +162,9 @@ class FairPlays {
   /// Of a schedule that does as many samples an update or more as are asked for.
   std::optional<FairGain> gain_of(const RunResult& result) const {
     const double samples = std::max(result.samples_per_update, samples_asked(scenario_));
-    const auto time = [&](const ScheduleSpec& spec) {
-      return time_per_sample(scenario_, accumulating(spec), samples, evaluations_);
-    };
-    const std::optional<double> base = time(baseline_of(scenario_)), tuned = time(written), even = time(balanced);
+    const auto base = time_at_batch(scenario_, baseline_of(scenario_), samples, evaluations_),
+               tuned = time_per_sample(scenario_, accumulating(written), samples, evaluations_),
+               even = time_at_batch(scenario_, balanced, samples, evaluations_);
     if (!base || !tuned || !even) return std::nullopt;
     const double own = result.update_time.value / result.samples_per_update;
     return FairGain{result.label, *result.speedup, *base / *tuned, *tuned / *even, *even / own, ""};
@@ -136,6 +179,7 @@ class FairPlays {
     result.tokens_per_second = play.tokens_per_second;
     result.speedup = result.tokens_per_second / tokens_per_second_;
     result.fits = play.fits();
+    result.spread = play.spread;
     result.shares = shares_of(own.scenario);
     result.work = work_in_words(result.shares, sizes);
     return result;
@@ -177,28 +221,73 @@ std::string undivided_in_words(const Cluster& cluster, const FairPlays& plays) {
       plays.name, in_words(groups));
 }
 
-void add_parts(FairComparison& fair, const Scenario& scenario, const FairPlays& plays, double asked) {
+/// A kind of GPU by itself, and all that are not of it.
+struct Alone {
+  std::string part;
+  std::vector<std::string> others;
+  std::string lacking;  ///< why it is not played
+  FairBaseline baseline;
+};
+
+/// The most numerous kinds first, at most kMostParts.
+std::vector<Alone> kinds_alone(const Scenario& scenario, const FairPlays& plays, double samples) {
   std::vector<Kind> kinds = kinds_of(scenario.cluster);
-  if (kinds.size() < 2) return;
+  if (kinds.size() < 2) return {};
   std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.gpus > b.gpus; });
-  const FairBaseline balanced = fair.baselines.front();  // at as many samples
+  std::vector<Alone> all;
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostParts); ++i) {
-    const std::optional<FairBaseline> part = plays.alone(kinds[i], asked);
-    if (!part) {
-      fair.words.push_back(fmt::format("The {} are not played alone: hybrid sharding needs as many GPUs in every node.",
-                                       name_of(scenario.cluster, kinds[i])));
+    const Scenario kept = part_of(scenario, kept_of(scenario.cluster, kinds[i].device));
+    Alone alone{name_of(scenario.cluster, kinds[i]), {}, lacking_alone(kept, plays.written), {}};
+    for (const Kind& other : kinds)
+      if (&other != &kinds[i]) alone.others.push_back(name_of(scenario.cluster, other));
+    if (alone.lacking.empty()) alone.baseline = plays.alone(kinds[i], kept, samples);
+    all.push_back(std::move(alone));
+  }
+  return all;
+}
+
+void add_parts(FairComparison& fair, const std::vector<Alone>& parts) {
+  if (parts.empty()) return;
+  const FairBaseline balanced = fair.baselines.front();  // at as many samples
+  for (const Alone& each : parts) {
+    if (!each.lacking.empty()) {
+      fair.words.push_back(fmt::format("The {} are not played alone: {}.", each.part, each.lacking));
       continue;
     }
-    std::vector<std::string> others;
-    for (const Kind& other : kinds)
-      if (&other != &kinds[i]) others.push_back(name_of(scenario.cluster, other));
-    if (others.size() > kMostShares) others = {fmt::format("other {} kinds of GPUs", others.size())};
-    fair.words.push_back(in_words(*part, balanced, in_words(others), plays.name));
-    fair.baselines.push_back(*part);
+    const std::string others = each.others.size() > kMostShares
+                                   ? fmt::format("other {} kinds of GPUs", each.others.size())
+                                   : in_words(each.others);
+    fair.words.push_back(in_words(each.baseline, balanced, others, fair.schedule));
+    fair.baselines.push_back(each.baseline);
   }
-  if (kinds.size() > kMostParts)
-    fair.words.push_back(
-        fmt::format("Of {} kinds of GPUs the {} most numerous are played alone.", kinds.size(), kMostParts));
+  const std::size_t kinds = parts.front().others.size() + 1;
+  if (kinds > kMostParts)
+    fair.words.push_back(fmt::format("Of {} kinds of GPUs the {} most numerous are played alone.", kinds, kMostParts));
+}
+
+Adding::Whole beside(const FairBaseline& whole, const FairBaseline& alone) {
+  const double times = whole.tokens_per_second / alone.tokens_per_second;
+  const auto differs = [&](const Share& share) {
+    const Share& first = whole.shares.front();
+    return share.accumulation_steps != first.accumulation_steps || share.micro_batch_size != first.micro_batch_size;
+  };
+  return {times, interval_80(times, ratio_spread(whole.spread, alone.spread)), whole.work,
+          std::none_of(whole.shares.begin(), whole.shares.end(), differs), whole.fits};
+}
+
+std::optional<Adding> adding_to(const std::vector<Alone>& parts, const FairPlays& plays, const FairBaseline& balanced) {
+  const Alone* fastest = nullptr;
+  for (const Alone& each : parts)
+    if (each.lacking.empty() && each.baseline.fits &&
+        (fastest == nullptr || each.baseline.tokens_per_second > fastest->baseline.tokens_per_second))
+      fastest = &each;
+  if (fastest == nullptr) return std::nullopt;
+  return Adding{plays.name,
+                fastest->part,
+                fastest->others,
+                beside(balanced, fastest->baseline),
+                beside(plays.undivided(), fastest->baseline),
+                balanced.as_written};
 }
 
 /// "1.56", "1.015".
@@ -210,6 +299,10 @@ std::string with_article(const std::string& gpus) {
 }
 
 }  // namespace
+
+Dtype reduced_in(const ScheduleSpec& spec) {
+  return traits_of(spec).takes("reduce_dtype") ? spec.reduce_dtype : spec.gradient_dtype;
+}
 
 std::optional<double> FairGain::share_of_balance() const {
   return same_batch() > 1 + kSame ? std::optional(std::log(balance) / std::log(same_batch())) : std::nullopt;
@@ -261,8 +354,20 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
 
 namespace {
 
+std::string stages_in_words(const Parallel& parallel) {
+  constexpr const char* kWhy =
+      "Unlike GPUs are stages of one pipeline, so that no work can be divided among model replicas";
+  return parallel.blocks_by_speed
+             ? fmt::format("{}: the stages share the blocks by their speed instead.", kWhy)
+             : fmt::format("{}: --set /training/parallel/stage_layers=speed shares the blocks by the stages' speed.",
+                           kWhy);
+}
+
 bool accumulates(const Scenario& scenario, const RunResult& result) {
-  return result.label != scenario.baseline && accumulates_while_waiting(*schedule_labelled(scenario, result.label));
+  const std::optional<AddedSchedule>& tuned = scenario.best_delayed;
+  const bool divided = tuned && tuned->balanced && scenario.schedules[tuned->index].label == result.label;
+  return result.label != scenario.baseline && !divided &&
+         accumulates_while_waiting(*schedule_labelled(scenario, result.label));
 }
 
 /// At the samples that are asked for, then at those of the schedules that accumulate more.
@@ -288,9 +393,18 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
   const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
-  if (model_ranks_of(scenario.training.parallel) > 1) return fair;  // stages differ, and no work can be divided
+  const Parallel& parallel = scenario.training.parallel;
+  if (model_ranks_of(parallel) > 1) {
+    if (identical_ranks(scenario.cluster)) return fair;  // stages differ, not GPUs
+    if (!can_be_divided(scenario.cluster, scenario.training)) {
+      fair.words.push_back(stages_in_words(parallel));
+      return fair;
+    }
+  }
   const RunResult& first = results.front();
-  const FairPlays plays(scenario, first.tokens_per_second / *first.speedup, evaluations);
+  const std::optional<AddedSchedule>& best = scenario.best_synchronous;
+  const FairPlays plays(scenario, best ? scenario.schedules[best->index] : baseline_of(scenario),
+                        first.tokens_per_second / *first.speedup, evaluations);
   fair.schedule = plays.name;
   std::vector<const RunResult*> gaining;
   for (const RunResult& result : results)
@@ -309,8 +423,17 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
   const FairBaseline& meant =
       gaining.empty() ? fair.baselines.front() : nearest_of(fair.baselines, gaining.back()->samples_per_update);
   if (std::string text = shares_in_words(meant); !text.empty()) fair.words.push_back(std::move(text));
-  add_parts(fair, scenario, plays, samples_asked(scenario));
+  const std::vector<Alone> parts = kinds_alone(scenario, plays, samples_asked(scenario));
+  if (mixes_gpus(scenario.cluster)) fair.adding = adding_to(parts, plays, fair.baselines.front());
+  add_parts(fair, parts);
   return fair;
+}
+
+std::optional<Adding> adding_of(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  if (!mixes_gpus(scenario.cluster) || !can_be_divided(scenario.cluster, scenario.training)) return std::nullopt;
+  const FairPlays plays(scenario, spec, 1, evaluations);
+  const double samples = samples_asked(scenario);
+  return adding_to(kinds_alone(scenario, plays, samples), plays, plays.balanced_at(samples));
 }
 
 }  // namespace accosim

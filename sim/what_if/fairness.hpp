@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "models/price/interval.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 
@@ -36,6 +38,27 @@ struct FairBaseline {
   bool fits = true;
   std::vector<Share> shares;
   bool as_written = false;  ///< no other division is faster: everybody's share is the one that is written
+  Spread spread{};          ///< of the update time
+};
+
+/// A mixed cluster under a synchronous schedule, beside its fastest kind of GPU alone: is the rest worth adding? Equal
+/// work makes all wait for the slowest, so that there are two figures.
+struct Adding {
+  struct Whole {
+    double times = 1;  ///< as fast per token as the kind alone
+    Interval interval;
+    std::string work;  ///< "11 and 5 micro-batches"
+    bool even = true;  ///< everybody's work is the same
+    bool fits = true;
+
+    bool open() const { return interval.low <= 1 && interval.high >= 1; }
+  };
+  std::string schedule;             ///< "zero1, overlapped both ways"
+  std::string part;                 ///< "16 A100-SXM4-80GB": the fastest alone, of those that fit
+  std::vector<std::string> others;  ///< likewise, all that are added
+  Whole balanced;                   ///< with the micro-batches divided by speed
+  Whole written;                    ///< as they are written
+  bool as_written = false;          ///< no division is faster than that: the two are one
 };
 
 /// Where the gain of a schedule comes from that balances by itself. At the same batch, which is the schedule's own, its
@@ -59,11 +82,18 @@ struct FairComparison {
   std::vector<FairBaseline> baselines;
   std::vector<FairGain> gains;
   std::vector<std::string> words;  ///< sentences: what each gain is due to, what each part is worth
+  std::optional<Adding> adding{};  ///< absent where there is one kind of GPU, or none alone has room
 };
 
 /// `results` are of compare(), at least one.
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
                                const Evaluations& evaluations);
+
+/// Of a synchronous schedule of the scenario. Absent also where unlike GPUs are stages of one pipeline.
+std::optional<Adding> adding_of(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
+
+/// In which type a schedule's gradients are sent: where another sends half of the bytes, that is no merit of it.
+Dtype reduced_in(const ScheduleSpec& spec);
 
 /// The sentence on a gain. `title`: of the schedule, "ACCO"; `baseline`: the label of the baseline as it is written;
 /// `schedule`: FairComparison::schedule.

@@ -210,7 +210,7 @@ std::optional<double> time_at(const Scenario& scenario, const Rung& rung, const 
   const double samples = last.samples_per_update;
   if (&rung == &last) return rung.update_time.value / samples;
   const ScheduleSpec spec = accumulating(rung.spec);
-  const std::optional<double> time = time_per_sample(scenario, spec, samples, evaluations);
+  const std::optional<double> time = time_at_batch(scenario, spec, samples, evaluations);
   if (!time || spec == rung.spec) return time;
   return *time * rate_of(*evaluations.play(scenario, spec)) / rung.tokens_per_second;
 }

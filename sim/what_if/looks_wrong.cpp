@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/base/quantity.hpp"
+#include "models/base/text.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/crews.hpp"
@@ -70,6 +71,34 @@ std::optional<Warning> inside(const Cluster& cluster, std::size_t group) {
                  fmt::format("data sheets add up both directions: write one of them, at most {}", to_text(most))};
 }
 
+/// How GPUs are joined, where no "links" say it.
+std::optional<Warning> joined(const Cluster& cluster, std::size_t group) {
+  const NodeGroup& nodes = cluster.nodes[group];
+  const Device& device = nodes.devices.front();
+  const IntraLink& intra = nodes.intra;
+  if (generation_of(device) == nullptr) return std::nullopt;
+  const bool volta = device.architecture == "volta";
+  if (intra.kind == "cube_mesh" && !volta && intra.links == cube_mesh())
+    return Warning{"looks_wrong",
+                   fmt::format("{} is cube_mesh, which joins the V100 of a DGX-1, and these are {}",
+                               of_group(cluster, group, "intra/kind"), device.name),
+                   "write \"nvswitch\", or the \"links\" between these GPUs"};
+  // Bridges join pairs of boards; on modules each pair of up to four GPUs has links of its own.
+  const bool bridged = device.architecture == "turing" || device.architecture == "ampere_rtx";
+  const int most = bridged ? 2 : 4;
+  if (intra.kind != "nvlink" || !intra.links.empty() || nodes.gpus <= most) return std::nullopt;
+  const char* const advice = bridged ? "bridges join pairs of boards, and a ring of all goes over PCIe: write \"pcie\""
+                             : volta && nodes.gpus <= static_cast<int>(cube_mesh().size())
+                                 ? "write \"cube_mesh\", which joins the V100 of a DGX-1, or the \"links\" that "
+                                   "nvidia-smi topo -m shows"
+                                 : "write \"nvswitch\"";
+  return Warning{"looks_wrong",
+                 fmt::format("{} is nvlink, the same number of links between every two of {} {}, and no board has that "
+                             "with more than {}",
+                             of_group(cluster, group, "intra/kind"), nodes.gpus, device.name, most),
+                 advice};
+}
+
 std::optional<Warning> between(const Cluster& cluster, std::size_t group) {
   const NodeGroup& nodes = cluster.nodes[group];
   const auto fastest = std::find_if(std::begin(kFastestAdapters), std::end(kFastestAdapters),
@@ -104,12 +133,31 @@ std::optional<Warning> peak(const Cluster& cluster, std::size_t group) {
   return std::nullopt;
 }
 
+std::optional<Warning> slower(const Cluster& cluster, std::size_t group) {
+  constexpr double kMost = 10;  // a GPU that throttles or is shared is some times slower, or is taken out
+  for (const Device& device : cluster.nodes[group].devices)
+    if (device.slowdown > kMost || device.slowdown < 1 / kMost)
+      return Warning{
+          "looks_wrong",
+          fmt::format("{} makes a GPU {:.3g} times {}", of_group(cluster, group, "device/slowdown"),
+                      std::max(device.slowdown, 1 / device.slowdown), device.slowdown > 1 ? "slower" : "faster"),
+          "it is how many times as long a micro-batch takes there: write 1.3 for a GPU that takes 30 % longer"};
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<Warning> looks_wrong(const Cluster& cluster) {
   std::vector<Warning> warnings;
+  if (!cluster.doubt.empty())
+    warnings.push_back({"doubtful_network",
+                        fmt::format("the links of {} were fitted to measurements of a network that may be set up "
+                                    "wrongly: {}",
+                                    in_quotes(cluster.name), cluster.doubt),
+                        "mend the network, measure again and run accosim fit"});
   for (std::size_t group = 0; group < cluster.nodes.size(); ++group)
-    for (std::optional<Warning> warning : {inside(cluster, group), between(cluster, group), peak(cluster, group)})
+    for (std::optional<Warning> warning : {inside(cluster, group), joined(cluster, group), between(cluster, group),
+                                           peak(cluster, group), slower(cluster, group)})
       if (warning) warnings.push_back(std::move(*warning));
   return warnings;
 }

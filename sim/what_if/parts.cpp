@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/read/read_parallel.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
@@ -141,11 +142,17 @@ double samples_of(const Scenario& part, const ScheduleSpec& spec, double samples
   return meets_every_micro_batch(spec) ? std::min(samples, samples_asked(part)) : samples;
 }
 
-bool can_train(const Scenario& part, const ScheduleSpec& spec) {
-  if (!is_hybrid(spec)) return true;
+std::string lacking_alone(const Scenario& part, const ScheduleSpec& spec) {
+  const Parallel& parallel = part.training.parallel;
+  const int model = model_ranks_of(parallel);
+  if (static_cast<int>(gpu_count(part.cluster)) % model != 0 ||
+      !can_split_tensors(part.model, part.cluster, parallel.tensor) ||
+      !holds_replicas(part.cluster, island_of(spec), parallel))
+    return "they hold no whole replicas of a model that is split as here";
   const int first = part.cluster.nodes.front().gpus;
-  return std::all_of(part.cluster.nodes.begin(), part.cluster.nodes.end(),
-                     [&](const NodeGroup& group) { return group.gpus == first; });
+  const bool alike = std::all_of(part.cluster.nodes.begin(), part.cluster.nodes.end(),
+                                 [&](const NodeGroup& group) { return group.gpus == first; });
+  return is_hybrid(spec) && !alike ? "hybrid sharding needs as many GPUs in every node" : "";
 }
 
 }  // namespace accosim

@@ -47,7 +47,8 @@ Scenario part_of(const Scenario& scenario, const Kept& kept);
 /// played piece by piece: at no more of them than are written for its GPUs.
 double samples_of(const Scenario& part, const ScheduleSpec& spec, double samples);
 
-/// Whether a part can be trained under a schedule: hybrid sharding needs as many GPUs in every node.
-bool can_train(const Scenario& part, const ScheduleSpec& spec);
+/// What a part cannot be trained for under a schedule: "hybrid sharding needs as many GPUs in every node"; empty where
+/// it can.
+std::string lacking_alone(const Scenario& part, const ScheduleSpec& spec);
 
 }  // namespace accosim

@@ -16,6 +16,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 #include "sim/evaluation/crews.hpp"
 
 namespace accosim {
@@ -121,7 +122,7 @@ std::string better_micro_batch(const WhatIf& what_if, std::size_t schedule, cons
   return advice(holding, {less + 1, std::max(1, less)});
 }
 
-/// Of a pipeline, whose ranks all do the same micro-batches; empty where it would not help.
+/// Of a pipeline of unlike GPUs, which all do the same micro-batches; empty where it would not help.
 std::string better_stages(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play) {
   constexpr const char* kSet = "/training/parallel/stage_layers=speed";
   if (what_if.scenario().training.parallel.blocks_by_speed) return {};
@@ -145,10 +146,16 @@ std::optional<Warning> ranks_wait(const WhatIf& what_if, std::size_t schedule, c
   if (*most < kMuchIdle || *most - *least < kMuchMore) return std::nullopt;
   const Crew &waiting = crews[static_cast<std::size_t>(most - idle.begin())],
              &holding = crews[static_cast<std::size_t>(least - idle.begin())];
-  const bool piped = scenario.training.parallel.pipeline > 1;
+  const std::vector<std::vector<int>> teams =
+      teams_of(scenario.cluster, scenario.training.parallel, island_of(scenario.schedules[schedule]));
+  const auto team_of = [&](const Crew& crew) {
+    return teams[static_cast<std::size_t>(crew.group)][static_cast<std::size_t>(crew.gpus.front())];
+  };
+  const bool stages =
+      scenario.training.parallel.pipeline > 1 && team_of(waiting) == team_of(holding);  // of one pipeline
   std::string advice =
-      piped ? better_stages(what_if, schedule, play) : better_micro_batch(what_if, schedule, play, waiting, holding);
-  if (!piped && !traits_of(scenario.schedules[schedule]).takes("late_communication"))
+      stages ? better_stages(what_if, schedule, play) : better_micro_batch(what_if, schedule, play, waiting, holding);
+  if (!stages && !traits_of(scenario.schedules[schedule]).takes("late_communication"))
     advice +=
         fmt::format("{}choose a schedule whose ranks accumulate while they wait (acco)", advice.empty() ? "" : ", or ");
   return Warning{

@@ -10,9 +10,11 @@
 
 #include "models/base/quantity.hpp"
 #include "models/base/stages.hpp"
+#include "models/base/text.hpp"
 #include "models/price/price.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
@@ -20,10 +22,13 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/explain/explained_collectives.hpp"
 #include "sim/explain/windows.hpp"
 #include "sim/knobs/settings.hpp"
 #include "sim/result/statistics.hpp"
+#include "sim/what_if/faster.hpp"
 #include "sim/what_if/looks_wrong.hpp"
+#include "sim/what_if/network_advice.hpp"
 #include "sim/what_if/waiting.hpp"
 #include "sim/what_if/ways_to_fit.hpp"
 
@@ -97,6 +102,44 @@ std::optional<Warning> computes_in_fp32(const Scenario& scenario, const Schedule
       fmt::format("set training.autocast to {0}, or parameter_dtype to {0}", half)};
 }
 
+/// Parameters stored in 16 bits, of every schedule, leave autocast nothing to cast.
+std::optional<Warning> autocast_casts_nothing(const Scenario& scenario, const ScheduleSpec& spec) {
+  const Training& training = scenario.training;
+  const auto is_wide = [](const ScheduleSpec& each) { return bytes_of(each.parameter_dtype) > Bytes{2}; };
+  if (training.autocast == Autocast::kNone ||
+      std::any_of(scenario.schedules.begin(), scenario.schedules.end(), is_wide))
+    return std::nullopt;
+  const bool by_precision = spec.parameter_dtype == training.precision;
+  return Warning{"autocast_casts_nothing",
+                 fmt::format("autocast {} casts no weights: parameters are stored in {} already{}",
+                             name_of(training.autocast), name_of(spec.parameter_dtype),
+                             by_precision ? fmt::format(", as precision is {}", name_of(training.precision)) : ""),
+                 fmt::format("torch.autocast keeps parameters in fp32: set {} to fp32 for that, or autocast to none",
+                             by_precision ? "precision" : "parameter_dtype")};
+}
+
+/// Keys of the model's config that nobody reads.
+std::optional<Warning> unread_keys(const Scenario& scenario) {
+  std::vector<std::string> keys;
+  std::string instead;
+  for (const auto& [key, word] : scenario.model.unread) {
+    if (scenario.training.dropout > 0 && key.find("drop") != std::string::npos) continue;
+    keys.push_back(in_quotes(key));
+    if (!word.empty() && instead.find(word) == std::string::npos)
+      instead += fmt::format("{}{}: {}", instead.empty() ? "" : "; ", in_quotes(key), word);
+  }
+  if (keys.empty()) return std::nullopt;
+  constexpr std::size_t kNamed = 8;
+  const std::size_t more = keys.size() > kNamed ? keys.size() - kNamed : 0;
+  keys.resize(keys.size() - more);
+  if (more > 0) keys.push_back(fmt::format("{} more", more));
+  return Warning{"keys_not_read",
+                 fmt::format("the config of {} has {}, which {} not read and change{} nothing here",
+                             in_quotes(scenario.model.name), in_words(keys), keys.size() == 1 ? "is" : "are",
+                             keys.size() == 1 ? "s" : ""),
+                 instead.empty() ? "see whether the real model differs in time or memory by them" : instead};
+}
+
 /// A precision of a node group's own stays when the training's changes.
 std::optional<Warning> keeps_precision(const Scenario& scenario) {
   std::string groups, settings;
@@ -146,7 +189,8 @@ std::pair<int, int> inner_updates_of(const ScheduleSpec& spec, const Costs& cost
 
 /// What an update holds is not what was asked for: because of the rounds' least, because someone waits, or because
 /// node groups make more updates between two meetings than the schedule's.
-std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result) {
+std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay& play, const RunResult& result,
+                                     bool host_copies) {
   const int asked = play.accumulation_steps;
   const int rounds = rounds_of(spec);
   const std::vector<RankKind>& kinds = play.costs->kinds;
@@ -159,6 +203,8 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                                spec.micro_batches_per_round, asked),
                    "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"};
   if (result.batch_inflation <= kMuchInflation) return std::nullopt;
+  const bool unlike = std::any_of(kinds.begin(), kinds.end(),
+                                  [&](const RankKind& kind) { return !(kind.device == kinds.front().device); });
   if (traits_of(spec).local && inner_updates_of(spec, *play.costs).second > spec.inner_updates && rounds == 1)
     return Warning{
         "batch_grows",
@@ -171,8 +217,11 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                  fmt::format("communication is late or ranks are unequal, so an update holds {:.2f} times the "
                              "samples asked for",
                              result.batch_inflation),
-                 "judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would train "
-                 "with, or use a faster network"};
+                 fmt::format("judge by speedup_same_batch; raise gradient_accumulation_steps to the batch you would "
+                             "train with{}",
+                             unlike        ? ", or divide the work by speed (\"balance\": \"speed\")"
+                             : host_copies ? ""
+                                           : ", or use a faster network")};
 }
 
 /// A mean that is not well known, stragglers that come more rarely than anything is played, and pauses that come too
@@ -226,8 +275,9 @@ void warn_of_evaluation(const ScheduleSpec& spec, const Costs& costs, std::vecto
 }
 
 /// Kernels outside of what was measured, and constants that another part lent.
-void warn_of_constants(const std::vector<RankKind>& kinds, std::vector<Warning>& warnings) {
-  for (const RankKind& kind : kinds) {
+void warn_of_constants(const Costs& costs, std::vector<Warning>& warnings) {
+  if (std::optional<Warning> warning = seldom_measured(costs.cluster)) warnings.push_back(*std::move(warning));
+  for (const RankKind& kind : costs.kinds) {
     const FitUse use = fit_use(kind);
     if (use.extrapolated > kMuchFitted)
       warnings.push_back(
@@ -337,8 +387,25 @@ Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
   }
   for (const std::string& each : work_settings(divided.cluster)) set += " --set " + each;
   return {"work_divided", "the work is divided by speed: " + work,
-          fmt::format("to write this division down, in a scenario of {} alone, without its balance:{}{}", spec.label,
-                      divided.training.balance == Balance::kNone ? "" : " --set /training/balance=none", set)};
+          fmt::format("to write this division down, in a scenario of {} alone, without its balance:{} --set "
+                      "/training/gradient_accumulation_steps={}{}",
+                      spec.label, divided.training.balance == Balance::kNone ? "" : " --set /training/balance=none",
+                      divided.training.gradient_accumulation_steps, set)};
+}
+
+std::string advice_to_hide(const WhatIf& what_if, std::size_t schedule, bool host_copies) {
+  const std::string ways = ways_to_hide(what_if, schedule);
+  const char* const more = "accosim advise FILE tries all together";
+  std::string of_network;
+  if (ways.empty() || host_copies) {
+    const std::optional<std::string> network = network_that_helps(what_if, schedule);
+    if (!network)
+      of_network = ways.empty() && !host_copies ? "a faster network may; " : "";
+    else if (!network->empty())
+      of_network = fmt::format("{}of the network {} would help; ", host_copies ? "host copies bind: " : "", *network);
+  }
+  if (ways.empty()) return fmt::format("no setting of its own that was tried gains 3 %; {}{}", of_network, more);
+  return fmt::format("any of these is faster: {}; {}{}", ways, of_network, more);
 }
 
 std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play,
@@ -347,27 +414,39 @@ std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, co
   const ScheduleSpec& spec = scenario.schedules[schedule];
   std::vector<Warning> warnings = looks_wrong(scenario.cluster);
   for (const std::optional<Warning>& warning :
-       {may_not_fit(result), computes_in_fp32(scenario, spec), recompute_saves_nothing(what_if, schedule, result),
-        keeps_precision(scenario), casts_on_the_wire(spec, play)})
+       {may_not_fit(result), computes_in_fp32(scenario, spec), autocast_casts_nothing(scenario, spec),
+        unread_keys(scenario), recompute_saves_nothing(what_if, schedule, result), keeps_precision(scenario),
+        casts_on_the_wire(spec, play)})
     if (warning) warnings.push_back(*warning);
-  for (std::optional<Warning> warning : {too_short(play, result), batch_differs(spec, play, result)})
+  const bool host_copies = binding_of(play).term == kHostCopies;
+  for (std::optional<Warning> warning : {too_short(play, result), batch_differs(spec, play, result, host_copies)})
     if (warning) warnings.push_back(std::move(*warning));
+  if (std::optional<Warning> warning = idle_nics(scenario.cluster)) warnings.push_back(std::move(*warning));
+  if (std::optional<Warning> warning = slow_choice(what_if, schedule, play)) warnings.push_back(std::move(*warning));
   const double exposed = result.exposed_communication / result.update_time;
   if (exposed > kMuchExposed)
     warnings.push_back({"communication_exposed",
                         fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
-                        "raise gradient_accumulation_steps, overlap communication, or use a faster network"});
+                        advice_to_hide(what_if, schedule, host_copies)});
   if (std::optional<Warning> warning = ranks_wait(what_if, schedule, play)) warnings.push_back(std::move(*warning));
   if (std::any_of(play.costs->kinds.begin(), play.costs->kinds.end(), is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on launch_interval"});
-  warn_of_constants(play.costs->kinds, warnings);
+  warn_of_constants(*play.costs, warnings);
   for (const std::optional<Warning>& warning : {window_warning(play.folded.graph), meets_nobody(spec, *play.costs),
                                                 statistics_warning(spec, *play.costs, result.statistics)})
     if (warning) warnings.push_back(*warning);
   warn_of_draws(play, result, warnings);
   warn_of_evaluation(spec, play.costs, warnings);
-  if (!play.measured.periodic && !result.drawn && std::abs(result.steady.halves_differ) > kHalvesAlike)
+  if (result.steady.lockstep)
+    warnings.push_back(
+        {"in_lockstep",
+         fmt::format(
+             "without jitter all pipelines would communicate at the same moments of every optimizer step, which then "
+             "takes {:.4g} s; a jitter of {:g} ends that",
+             result.steady.lockstep->value, kDisturbance),
+         "treat what is between the two as open: the interval holds both"});
+  else if (!play.measured.periodic && !result.drawn && std::abs(result.steady.halves_differ) > kHalvesAlike)
     warnings.push_back(
         {"not_periodic",
          fmt::format("none of {} updates repeats an earlier one exactly; figures are means over the "
@@ -401,14 +480,27 @@ std::string difference_in_words(double fraction) {
 void add_advice(std::vector<RunResult>& results, const LoadedScenario& loaded, const Evaluations& evaluations) {
   const WhatIf what_if(loaded, evaluations);
   const std::vector<ScheduleSpec>& schedules = loaded.scenario.schedules;
-  for (RunResult& result : results)
+  Steps steps(results.size());
+  for (RunResult& result : results) {
     add_advice(result, what_if,
                static_cast<std::size_t>(schedule_labelled(loaded.scenario, result.label) - schedules.data()));
+    steps.over();
+  }
+}
+
+std::optional<Warning> seldom_measured(const Cluster& cluster) {
+  if (!mixes_gpus(cluster)) return std::nullopt;
+  const int cases = constants().mixed.cases;
+  return Warning{"few_mixed_steps",
+                 fmt::format("of GPUs of several kinds in one job accosim knows {} published training step{}, by whose "
+                             "errors the interval is widened",
+                             cases == 0 ? "no" : fmt::format("only {}", cases), cases == 1 ? "" : "s"),
+                 "measure a step of the mix before much depends on it"};
 }
 
 std::vector<Warning> cautions_of(const Scenario& scenario, const Costs& costs) {
   std::vector<Warning> warnings = looks_wrong(scenario.cluster);
-  warn_of_constants(costs.kinds, warnings);
+  warn_of_constants(costs, warnings);
   return warnings;
 }
 

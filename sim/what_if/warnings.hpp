@@ -24,6 +24,9 @@ void add_advice(std::vector<RunResult>& results, const LoadedScenario& loaded, c
 /// constants that were not measured on what they price. `costs`: of any of the scenario's schedules.
 std::vector<Warning> cautions_of(const Scenario& scenario, const Costs& costs);
 
+/// That GPUs of several kinds in one job were seldom measured; nothing where they are of one.
+std::optional<Warning> seldom_measured(const Cluster& cluster);
+
 /// By how much the halves of a mean differ: "0.23 %", "less than 0.01 %".
 std::string difference_in_words(double fraction);
 

@@ -55,10 +55,17 @@ class Trials {
   }
 
   /// Of a split model, whose plays are long, by its passes alone where the schedule stays as it is.
-  double time_ratio(const Trial& with, const Trial& without) const {
+  void time(WayToFit& way, const Trial& with, const Trial& without) const {
     const bool split = model_ranks_of(without.scenario.training.parallel) > 1;
-    if (split && with.spec() == without.spec()) return least_of(with) / least_of(without);
-    return time_of(with) / time_of(without);
+    way.estimated = split && with.spec() == without.spec();
+    if (way.estimated)
+      way.time_ratio = least_of(with) / least_of(without);
+    else
+      play(way, with, without);
+  }
+  void play(WayToFit& way, const Trial& with, const Trial& without) const {
+    way.time_ratio = time_of(with) / time_of(without);
+    way.estimated = false;
   }
 
  private:
@@ -100,12 +107,13 @@ std::vector<Change> changes_alone(const Trial& now, const Fits& surely_fits) {
   if (!family_of(now.scenario.model).measured) {
     changes = {fuse_attention,
                implement(Implementation::kCompiled),
-               implement(Implementation::kFused),
                recompute(Recompute::kSelective),
                recompute(Recompute::kSelectiveOp),
                recompute(Recompute::kFullEarlyStop),
                recompute(Recompute::kFull),
                recompute_some(surely_fits)};
+    // Fused blocks are Megatron-LM's own code.
+    if (now.scenario.training.framework == Framework::kMegatron) changes.push_back(implement(Implementation::kFused));
     if (has_own_micro_batches(now.spec())) changes.push_back(divide_micro_batch(surely_fits));
   }
   append(changes, schedule_keys());
@@ -125,7 +133,8 @@ std::vector<Change> changes_together(const ScheduleSpec& spec, const Fits& surel
 }
 
 std::string described(const WayToFit& way) {
-  return fmt::format("{} ({:.1f} GiB less, {:.2f} x the time)", way.change, way.saves.value / 0x1p30, way.time_ratio);
+  return fmt::format("{} ({:.1f} GiB less, {}{:.2f} x the time)", way.change, way.saves.value / 0x1p30,
+                     way.estimated ? "about " : "", way.time_ratio);
 }
 
 /// The first few of a verdict, and how many more there are; empty: there is none.
@@ -177,13 +186,29 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
     if (!then) continue;
     WayToFit way = way_of(*change, before, trials.need_of(*then));
     if (way.room < room + kWorthSaying) continue;
-    way.time_ratio = trials.time_ratio(*then, now);
+    trials.time(way, *then, now);
+    if (way.fits()) trials.play(way, *then, now);
     together.push_back(way);
     if (way.fits()) break;
     trial = std::move(*then);
     room = way.room;
   }
   return together;
+}
+
+void sort_by_verdict(std::vector<WayToFit>& ways) {
+  std::stable_sort(ways.begin(), ways.end(), [](const WayToFit& a, const WayToFit& b) {
+    return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
+  });
+}
+
+/// What is named first has been played: of what is estimated another may turn out to be faster.
+void play_first(std::vector<WayToFit>& ways, const Trial& now, const Trials& trials) {
+  constexpr int kMostPlays = 3;
+  for (int plays = 0; plays < kMostPlays && !ways.empty() && ways.front().fits() && ways.front().estimated; ++plays) {
+    trials.play(ways.front(), *trials.with(ways.front().set), now);
+    sort_by_verdict(ways);
+  }
 }
 
 }  // namespace
@@ -226,12 +251,11 @@ WaysToFit ways_to_fit(const WhatIf& what_if, std::size_t schedule) {
     if (!then) continue;
     WayToFit way = way_of(*change, before, trials.need_of(*then));
     if (way.saves < kWorthSaying) continue;
-    way.time_ratio = trials.time_ratio(*then, now);
+    trials.time(way, *then, now);
     ways.alone.push_back(way);
   }
-  std::stable_sort(ways.alone.begin(), ways.alone.end(), [](const WayToFit& a, const WayToFit& b) {
-    return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
-  });
+  sort_by_verdict(ways.alone);
+  play_first(ways.alone, now, trials);
   if (family_of(now.scenario.model).measured) return ways;
   if (has_own_micro_batches(now.spec())) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
   if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before, trials);
@@ -258,7 +282,9 @@ std::optional<double> needless_recompute(const WhatIf& what_if, std::size_t sche
   const std::optional<Trial> without =
       trials.with(recompute_settings(with.scenario.training, Recompute::kNone, RecomputedBlocks{}));
   if (!without || saved(trials.need_of(*without), trials.need_of(with)) > little) return std::nullopt;
-  return trials.time_ratio(with, *without);
+  WayToFit way;
+  trials.time(way, with, *without);
+  return way.time_ratio;
 }
 
 }  // namespace accosim

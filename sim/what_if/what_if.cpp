@@ -32,6 +32,7 @@ Trial WhatIf::now(std::size_t schedule) const {
 }
 
 std::optional<Trial> WhatIf::with(std::size_t schedule, std::vector<std::string> set) const {
+  if (loaded_->tree == nullptr) return std::nullopt;  // a scenario that was read from nowhere
   std::vector<std::string> of_ground, of_schedules;
   for (const std::optional<AddedSchedule>* added : {&scenario().best_delayed, &scenario().best_synchronous})
     if (*added && (*added)->index == schedule)

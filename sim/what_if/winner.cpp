@@ -109,7 +109,7 @@ Standing standing_of(const Scenario& scenario, const std::vector<RunResult>& res
   const RunResult& best = results[*standing.best()];
   const auto time_at = [&](const RunResult& result, double samples) {
     const ScheduleSpec* const spec = schedule_labelled(scenario, result.label);
-    return spec == nullptr ? std::nullopt : time_per_sample(scenario, accumulating(*spec), samples, evaluations);
+    return spec == nullptr ? std::nullopt : time_at_batch(scenario, *spec, samples, evaluations);
   };
   const double own = best.samples_per_update, own_time = best.update_time.value / own;
   for (std::size_t i = 0; i < results.size(); ++i) {

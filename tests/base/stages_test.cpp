@@ -52,6 +52,26 @@ TEST(Stages, InsideOthersAreNotCountedTwice) {
   EXPECT_EQ(used.tallies[0].second, 5);
 }
 
+// A quarter is over, and of the second quarter a half and a fifth of its other half: 1/4 + 1/8 + 1/40 = 0.4.
+TEST(Share, IsOfTheOutermostSteps) {
+  Steps steps(4);
+  steps.over();
+  {
+    Steps inner(2);
+    inner.over();
+    set_share(0);
+    EXPECT_EQ(share_in_words(), "") << "it has just begun";
+    wait(600);
+    set_share(0.2);
+    EXPECT_EQ(share_in_words().substr(0, 6), "40 %, ");
+    inner.over(7);
+    EXPECT_EQ(share_in_words().substr(0, 6), "50 %, ") << "no more are over than there are";
+  }
+  EXPECT_EQ(share_in_words().substr(0, 6), "50 %, ") << "until the outer one says that its step is over, too";
+  steps.over();
+  EXPECT_EQ(share_in_words().substr(0, 6), "50 %, ");
+}
+
 TEST(Stages, MemoryIsOfTheStageThatMadeThePeakGrow) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer keeps what is freed";
   watch_stages();

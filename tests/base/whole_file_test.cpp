@@ -250,7 +250,7 @@ TEST(WholeFile, AFullDiskKeepsTheOldFile) {
       } catch (const BadEnvironment& full) {
         error = full.what();
       }
-      wrong += written > 0 && error == path + ": cannot be written: No space left on device" ? 0 : 1;
+      wrong += written > 0 && error == path + ": cannot be written: the disk is full; make room" ? 0 : 1;
       wrong += text_of(path) == kOld && names_in(disk).size() == 1 ? 0 : 1;
     }
     _exit(wrong);
@@ -326,30 +326,35 @@ TEST(WholeFile, RefusesWhatCannotBeReplaced) {
   const TemporaryFolder folder;
   const std::string at = folder.path.string();
   const auto error = [&](const std::string& path) { return what_of([&] { check_writable(path); }); };
-  EXPECT_EQ(error(at), at + ": cannot be written: Is a directory");
+  EXPECT_EQ(error(at), at + ": cannot be written: is a folder; name a file in it");
   EXPECT_EQ(error(at + "/none/file"),
-            at + "/none/file: cannot be written: No such file or directory; make the folder " + at + "/none first");
-  EXPECT_EQ(error(folder.write("file", "") / "more"), at + "/file/more: cannot be written: Not a directory");
-  EXPECT_EQ(error(""), ": cannot be written: Invalid argument");
+            at + "/none/file: cannot be written: there is no folder " + at + "/none; make it first");
+  EXPECT_EQ(error(folder.write("file", "") / "more"),
+            at + "/file/more: cannot be written: a part of its path is a file, and no folder; check the path");
+  EXPECT_EQ(error(""), ": cannot be written: it is no path; name a file");
   fs::create_symlink("circle", folder.path / "circle");
-  EXPECT_EQ(error(at + "/circle"), at + "/circle: cannot be written: Too many levels of symbolic links");
+  EXPECT_EQ(error(at + "/circle"),
+            at + "/circle: cannot be written: its symbolic links lead in a circle; name the file itself");
   const int listens = socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   (at + "/socket").copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(bind(listens, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   close(listens);
-  EXPECT_EQ(error(at + "/socket"), at + "/socket: cannot be written: No such device or address");
+  EXPECT_EQ(error(at + "/socket"),
+            at + "/socket: cannot be written: it is a socket or a pipe without a reader; name a file");
   if (getuid() != 0) {  // who may write everything is refused nothing
     chmod(folder.write("kept", "old").c_str(), 0444);
-    EXPECT_EQ(error(at + "/kept"), at + "/kept: cannot be written: Permission denied");
+    EXPECT_EQ(error(at + "/kept"),
+              at + "/kept: cannot be written: this user may not; change its permissions, or name another file");
   }
 }
 
 TEST(WholeFile, WritesDevicesAndPipesDirectly) {
   const TemporaryFolder folder;
   write_whole("/dev/null", "text");
-  EXPECT_EQ(what_of([] { write_whole("/dev/full", "text"); }), "/dev/full: cannot be written: No space left on device");
+  EXPECT_EQ(what_of([] { write_whole("/dev/full", "text"); }),
+            "/dev/full: cannot be written: the disk is full; make room");
   const std::string pipe = folder.path / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   check_writable(pipe);  // waits for nobody

@@ -22,7 +22,8 @@ const char* const kSmall = R"({"schema": "accosim.constants/1",
   "all_to_all_launch": "14 us", "all_to_all_chunk": "1 us", "spread": 0.2, "spread_small": 0.3, "source": "me"}}},
 "nics": {"tcp": {"efficiency": 0.2, "latency": "17 us", "message": "2 us", "staging": "3 GB/s",
   "spread": 0.16, "spread_small": 0.09, "machines": 2, "source": "me"}},
-"overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "product_slope": 0.3, "source": "me"}})";
+"overheads": {"pytorch": 1.3, "fused": 0.7, "flash_1": 1.6, "product_slope": 0.3, "source": "me"},
+"ratios": {"spread": 0.11, "source": "me"}})";
 
 std::string errors_of(const std::string& text) {
   try {
@@ -49,6 +50,7 @@ TEST(Constants, AreReadInTheirUnitsAndOrder) {
   EXPECT_EQ(read.nics[0].quality.machines, 2);
   EXPECT_EQ(read.nics[0].quality.spread_small, 0.09);
   EXPECT_EQ(read.overheads, (Overheads{1.3, 0.7, 1.6, 0.3}));
+  EXPECT_EQ(read.ratio_spread, 0.11);
 }
 
 TEST(Constants, OfEveryKindThatIsShippedSayWhatTheyComeFrom) {
@@ -88,6 +90,7 @@ TEST(Constants, EachMistakeIsToldAtItsPlace) {
       {"\"pytorch\": 1.3", "\"pytorch\": NaN", "/overheads/pytorch: NaN is not JSON"},
       {"\"pytorch\": 1.3", "\"pytorch\": 1e9", "/overheads/pytorch: is 1e9"},
       {"\"overheads\"", "\"overhead\"", "/overhead"},
+      {"\"ratios\"", "\"ratio\"", "/ratio: unknown key"},
       {"\"nics\": {\"tcp\"", "\"nics\": {}, \"x\": {\"tcp\"", "/nics: missing, or no object with members"},
       {"\"latency\": \"17 us\"", "\"latency\": \"0 us\"", "/nics/tcp/latency: is next to nothing; write 1 ns or more"},
       {"{\"nvswitch\"", "{\"pcie\"", "/intra: lacks \"nvswitch\", whose launches nodes of one GPU take"},
@@ -147,7 +150,8 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
   for (int round = 0; round < 50; ++round) {
     const LinkFit board = random_fit(false, "new board", random), tcp = random_fit(true, "tcp", random);
     const FittedOverheads overheads{{}, random.uniform(0.2, 5), random.uniform(0.2, 5), {}, "many steps"};
-    const std::string text = constants_with_fits(parse_json(kSmall, "f"), {board, tcp}, overheads);
+    const FittedRatios ratios{random.uniform(0.01, 0.3), "many pairs"};
+    const std::string text = constants_with_fits(parse_json(kSmall, "f"), {board, tcp}, overheads, {}, ratios);
     const Constants read = read_constants(parse_json(text, "written"));
     ASSERT_EQ(read.intra.size(), 2U);
     EXPECT_EQ(read.intra[0].latency.value, 5e-6);
@@ -169,6 +173,7 @@ TEST(Constants, WhatAFitWritesIsReadAgainAndTheRestStays) {
     EXPECT_NEAR(read.nics[0].quality.spread, tcp.nics.quality.spread, 0.051 * tcp.nics.quality.spread);  // two digits
     EXPECT_EQ(read.overheads.pytorch, 1.3);
     expect_near(read.overheads.fused, *overheads.fused, "fused");
+    expect_near(read.ratio_spread, ratios.spread, "ratios");
     const Json written = Json::parse(text);
     EXPECT_EQ(written["intra"]["nvswitch"]["ampere"]["source"].text(), "me");
     EXPECT_NE(written["nics"]["tcp"]["source"].text().find("from nobody and somebody"), std::string::npos);
@@ -189,6 +194,7 @@ TEST(Constants, WithoutStepsTheOverheadsStayAndWithoutAnythingNothingIsWritten) 
   const std::string text = constants_with_fits(parse_json(kSmall, "f"), {random_fit(true, "tcp", random)}, {});
   EXPECT_EQ(read_constants(parse_json(text, "written")).overheads, (Overheads{1.3, 0.7, 1.6, 0.3}));
   EXPECT_EQ(Json::parse(text)["overheads"]["source"].text(), "me");
+  EXPECT_EQ(Json::parse(text)["ratios"]["source"].text(), "me");
   EXPECT_THROW(constants_with_fits(parse_json(kSmall, "f"), {}, {}), ScenarioError);
   EXPECT_THROW(constants_with_fits(parse_json("{}", "f"), {}, {}), ScenarioError);
 }

@@ -128,11 +128,13 @@ TEST(HfConfig, NoHintLeadsFromOneArchitectureToAnother) {
 const char* const kSmallLlama = R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64,
   "num_attention_heads": 4, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 9)";
 
+/// The one error of a small Llama that has these members too.
+std::string only_error(const std::string& members) {
+  const Read r = read(std::string(kSmallLlama) + ", " + members + "}");
+  return r.errors.size() == 1 ? r.errors[0] : "errors: " + std::to_string(r.errors.size());
+}
+
 TEST(HfConfig, WhatChangesThePriceIsRefusedByName) {
-  const auto only_error = [](const std::string& members) {
-    const Read r = read(std::string(kSmallLlama) + ", " + members + "}");
-    return r.errors.size() == 1 ? r.errors[0] : "errors: " + std::to_string(r.errors.size());
-  };
   EXPECT_EQ(
       only_error(R"("num_local_experts": 8, "num_experts_per_tok": 2)"),
       "config.json:2:122 /num_local_experts: mixture-of-experts models are not modelled yet (num_local_experts: 8); "
@@ -165,6 +167,49 @@ TEST(HfConfig, WhatIsSwitchedOffIsNoReasonToRefuse) {
       read(std::string(kSmallLlama) + R"(, "num_local_experts": 1, "n_routed_experts": null, "moe_layers": [],
     "quantization_config": null, "is_encoder_decoder": false, "add_cross_attention": false, "num_experts": 0})");
   EXPECT_TRUE(r.errors.empty()) << r.errors.front();
+}
+
+TEST(HfConfig, FamiliesThatAreNearlyReadNameTheNearest) {
+  const std::string qwen2 = R"("num_hidden_layers": 28, "hidden_size": 3584, "intermediate_size": 18944,
+    "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 131072,
+    "tie_word_embeddings": false})";
+  const Read refused = read(R"({"model_type": "qwen2", )" + qwen2);
+  ASSERT_EQ(refused.errors.size(), 1U);
+  EXPECT_NE(refused.errors[0].find("model_type llama with \"attention_bias\": true"), std::string::npos);
+  // Qwen2.5-7B has 7,615,616,512; the output projection has no bias there.
+  const Read nearest = read(R"({"model_type": "llama", "attention_bias": true, )" + qwen2);
+  ASSERT_TRUE(nearest.errors.empty()) << nearest.errors.front();
+  EXPECT_EQ(parameter_count(*nearest.model), 7'615'616'512 + 28 * 3584);
+}
+
+TEST(HfConfig, AdaptersAndQuantisedBasesAreRefusedByName) {
+  for (const auto& [members, what] : std::vector<std::pair<std::string, std::string>>{
+           {R"("lora_r": 16)", "LoRA is not modelled yet (lora_r: 16)"},
+           {R"("lora_alpha": 32)", "LoRA is not modelled yet"},
+           {R"("adapter": "lora")", "adapters are not modelled yet (adapter: \"lora\")"},
+           {R"("peft_config": {"r": 8})", "adapters are not modelled yet"},
+           {R"("load_in_4bit": true)", "quantised weights are not modelled yet (load_in_4bit: true)"},
+           {R"("bnb_4bit_quant_type": "nf4")", "quantised weights are not modelled yet"}})
+    EXPECT_NE(only_error(members).find(what), std::string::npos) << only_error(members);
+  EXPECT_TRUE(read(std::string(kSmallLlama) + R"(, "lora_r": 0, "load_in_4bit": false})").errors.empty());
+}
+
+TEST(HfConfig, KeysThatMayMatterAndAreNotReadAreKept) {
+  // What says nothing of time, and what is switched off, is nobody's business.
+  const Read r = read(std::string(kSmallLlama) + R"(, "rope_theta": 1e6, "torch_dtype": "bfloat16", "eos_token_id": 2,
+    "transformers_version": "4.40.0", "_name_or_path": "x", "use_cache": true, "rms_norm_eps": 1e-5,
+    "attn_gate": true, "new_thing": false, "other_thing": null, "n_layer": 7, "attention_dropout": 0.1})");
+  ASSERT_TRUE(r.model);
+  EXPECT_EQ(r.model->unread, (std::map<std::string, std::string>{
+                                 {"attention_dropout", "dropout is the training's: --set /training/dropout=0.1"},
+                                 {"attn_gate", ""},
+                                 {"n_layer", "here it is \"num_hidden_layers\""}}));
+  EXPECT_EQ(r.tree.find("attn_gate"), std::string::npos);
+}
+
+TEST(HfConfig, ShippedModelsHaveNoKeyThatIsNotRead) {
+  for (const ShippedFile& file : shipped_files(FileKind::kModel))
+    EXPECT_TRUE(load_model(file.name).unread.empty()) << file.name;
 }
 
 TEST(HfConfig, OptsEmbeddingsAreAsWideAsItsBlocks) {

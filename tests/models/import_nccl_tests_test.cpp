@@ -125,20 +125,116 @@ TEST(ImportNcclTests, ComplaintsThatAreAlikeAreOneLine) {
   EXPECT_EQ(one.notes[1], "all_reduce.log:70: left out: has no time that is a number");
 }
 
-TEST(ImportNcclTests, WhatMpirunPutsBeforeEachLineIsPassedOver) {
-  const std::string plain = std::string(kRanks) + kHeading +
-                            "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    "
-                            "50.0   20.97   31.46      0\n# Out of bounds values : 0 OK\n";
-  std::string tagged = "[1,3]<stderr>:a warning of another rank\n";
-  for (std::size_t begin = 0; begin < plain.size();) {
-    const std::size_t end = plain.find('\n', begin);
-    tagged += "[1,0]<stdout>:" + plain.substr(begin, end + 1 - begin);
+/// Each line of the text with `before` in front and `behind` at its end.
+std::string each_line(const std::string& text, const std::string& before, const std::string& behind = "") {
+  std::string all;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    all += before + text.substr(begin, end - begin) + behind + "\n";
     begin = end + 1;
   }
-  const NcclTestsImport one = imported(tagged), other = imported(plain);
+  return all;
+}
+
+std::string refusal_of(const std::string& text, const std::string& name = "all_reduce.log") {
+  try {
+    imported(text, {}, name);
+  } catch (const ScenarioError& error) {
+    return error.errors.at(0);
+  }
+  return "none";
+}
+
+const char* const kRow =
+    "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48      "
+    "0\n";
+
+TEST(ImportNcclTests, WhatLaunchersPutBeforeEachLineIsPassedOver) {
+  const std::string plain = std::string("# Collective test starting: all_reduce_perf\n") + kRanks + kHeading + kRow +
+                            "# Out of bounds values : 0 OK\n";
+  const std::string usual = write_collective_samples(imported(plain).samples);
+  ASSERT_EQ(imported(plain).samples.size(), 1u);
+  for (const char* const before : {"0: ", " 0: ", "[0] ", "[1,0]<stdout>:", "    [1,0]<stdout>:", "\t[1,0]<stdout>:\t",
+                                   "[rank0]: ", "node1: ", "worker-0 ", "7 12 ", "worker-0  | ", "[pod/job-0/main] ",
+                                   "2026-01-01T00:00:00.000000000Z ", "Jan 01 00:00:00 node1 job[4100]: ", "> ",
+                                   "\x1b[36m0: \x1b[0m", "job#12: "}) {
+    const NcclTestsImport one =
+        imported(std::string("[1,3]<stderr>:a warning of another rank\n") + each_line(plain, before), {}, "log.txt");
+    EXPECT_EQ(write_collective_samples(one.samples), usual) << before;
+    EXPECT_TRUE(one.notes.empty()) << before;
+  }
+  EXPECT_EQ(write_collective_samples(imported(each_line(plain, "", "\x1b[0m\r")).samples), usual);
+  // A collector that keeps one blank where there were several.
+  EXPECT_EQ(imported(std::string(kRanks) + kHeading +
+                     "[1,0]<stdout>:1048576 262144 float sum -1 100.0 10.49 15.73 0 90.0 11.65 17.48 0\n")
+                .samples.size(),
+            1u);
+}
+
+TEST(ImportNcclTests, RowsAreKnownWithoutTheirHeading) {
+  // What is left where somebody has kept the rows alone: the columns are the usual ones.
+  NcclTestsOptions options;
+  options.ranks = 4;
+  options.nodes = 2;
+  ASSERT_EQ(imported(kRow, options).samples.size(), 1u);
+  EXPECT_DOUBLE_EQ(imported(kRow, options).samples[0].time.value, 100e-6);
+  // A heading with the time of day has two words more in each row.
+  std::string stamped = kHeading;
+  stamped.insert(stamped.find('\n'), "            timestamp");
+  std::string row = kRow;
+  row.insert(row.find('\n'), "  2026-01-01 00:00:00");
+  EXPECT_DOUBLE_EQ(imported(kRanks + stamped + row).samples.at(0).time.value, 100e-6);
+}
+
+TEST(ImportNcclTests, LinesThatLookLikeRowsAreNotCalledNone) {
+  const std::string wrong = refusal_of("a 1048576 float sum -1 100.0 10.49 15.73 0 90.0 11.65 17.48 0\n");
+  EXPECT_NE(wrong.find("1 line looks like a row"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("all_reduce.log:1: \"a 1048576 float"), std::string::npos) << wrong;
+  EXPECT_NE(refusal_of("hello\n").find("holds no row of nccl-tests"), std::string::npos);
+}
+
+TEST(ImportNcclTests, TheCommandInTheLogSaysWhichCollective) {
+  // Versions before 2.17 do not name the test; scripts print what they start.
+  const NcclTestsImport one =
+      imported(std::string("+ srun -l ./build/all_gather_perf -b 8 -e 1G\n") + kRanks + kHeading +
+                   "     1048576        65536     float    none      -1    100.0   10.49    7.86      0    90.0   "
+                   "11.65   8.74 0\n",
+               {}, "log.txt");
   ASSERT_EQ(one.samples.size(), 1u);
-  EXPECT_EQ(write_collective_samples(one.samples), write_collective_samples(other.samples));
-  EXPECT_TRUE(one.notes.empty());
+  EXPECT_EQ(one.samples[0].kind, CollectiveKind::kAllGather);
+}
+
+TEST(ImportNcclTests, AllThatIsMissingIsAskedForAtOnce) {
+  // 15.73 of bus bandwidth over 10.49 are 1.4995 = 2 (n - 1) / n: four ranks, and an all-reduce, as no other has more
+  // than 1.
+  const NcclTestsImport one = imported(std::string(kHeading) + kRow, {}, "log.txt");
+  ASSERT_EQ(one.notes.size(), 2u);
+  EXPECT_EQ(one.notes[0],
+            "log.txt:3: left out: does not say of which collective, on how many ranks and on how many nodes; write "
+            "--collective all_reduce --ranks N --nodes N");
+  EXPECT_EQ(one.notes[1], "log.txt: busbw is 1.4995 times algbw, as in an all_reduce on 4 ranks");
+  NcclTestsOptions options;
+  options.ranks = 4;
+  EXPECT_NE(imported(std::string(kHeading) + kRow, options).notes.at(0).find("how many nodes; write --nodes N"),
+            std::string::npos);
+  // Each process for itself.
+  const std::string alone =
+      "# nThread 1 nGpus 1\n#  Rank  0 Group  0 Pid  11 on    alpha device  0 [0x07] NVIDIA A100\n";
+  const NcclTestsImport single = imported(alone + kHeading + kRow);
+  EXPECT_NE(single.notes.at(0).find("ran on one rank"), std::string::npos) << single.notes[0];
+  EXPECT_NE(single.notes.at(0).find("MPI=1"), std::string::npos) << single.notes[0];
+}
+
+TEST(ImportNcclTests, LogsOfAmdAreRefusedAsSuch) {
+  std::string ranks = kRanks;
+  for (std::size_t at = 0; (at = ranks.find("NVIDIA A100")) != std::string::npos;)
+    ranks.replace(at, 11, "AMD Instinct MI300X");
+  for (const std::string& text :
+       {ranks + kHeading + kRow, std::string("# rccl-tests version 2.12.10\n") + kHeading + kRow,
+        "RCCL version : 2.21.5-HEAD:1234\n" + (kHeading + std::string(kRow))}) {
+    const std::string wrong = refusal_of(text);
+    EXPECT_NE(wrong.find("AMD's GPUs, which are not modelled"), std::string::npos) << wrong;
+  }
 }
 
 TEST(ImportNcclTests, ARunThatContradictsItsRanksIsLeftOutWhole) {
@@ -160,7 +256,7 @@ TEST(ImportNcclTests, SplitGroupsAreNotTakenForOneRun) {
                                        "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
                                        "    0    90.0   11.65   17.48      0\n");
   EXPECT_TRUE(one.samples.empty());
-  EXPECT_NE(one.notes[0].find("give --ranks and --nodes"), std::string::npos) << one.notes[0];
+  EXPECT_NE(one.notes[0].find("write --ranks N --nodes N"), std::string::npos) << one.notes[0];
 }
 
 TEST(ImportNcclTests, RanksAndCollectiveCanBeSaid) {
@@ -208,10 +304,6 @@ TEST(ImportNcclTests, OddJsonIsTakenForWhatItIs) {
   EXPECT_EQ(one.samples[0].nodes, 2);
   EXPECT_EQ(one.skipped, 1);
 }
-
-const char* const kRow =
-    "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48      "
-    "0\n";
 
 TEST(ImportNcclTests, TheReleaseOfNcclIsThatOfTheLibrary) {
   const NcclTestsImport one = imported(

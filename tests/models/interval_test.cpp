@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 #include "tests/support/gpus.hpp"
 #include "tests/support/random.hpp"
 
@@ -63,11 +64,13 @@ TEST(Interval, HoldsFourOfFiveLogNormalDraws) {
 TEST(Interval, ComputationAndCommunicationErrIndependently) { EXPECT_DOUBLE_EQ((Spread{0.03, 0.04}).total(), 0.05); }
 
 TEST(Interval, WhatErrsAlikeCancelsInARatio) {
-  // Two schedules that spend their time alike: their ratio is as sure as the lists of what each runs, 0.08, however
-  // unsure the times.
-  EXPECT_EQ(ratio_spread({0.2, 0.1}, {0.2, 0.1}), 0.08);
-  // One that computes and one that communicates: nothing cancels. 0.09 + 0.16 + 0.0064.
-  EXPECT_DOUBLE_EQ(ratio_spread({0.3, 0}, {0, 0.4}), std::sqrt(0.2564));
+  // Two schedules that spend their time alike: their ratio is as sure as what each way to run a step has by itself,
+  // however unsure the times.
+  const double own = constants().ratio_spread;
+  EXPECT_EQ(ratio_spread({0.2, 0.1}, {0.2, 0.1}), own);
+  // One that computes and one that communicates: nothing cancels. 0.09 + 0.16.
+  EXPECT_DOUBLE_EQ(spread_apart({0.3, 0}, {0, 0.4}), 0.5);
+  EXPECT_DOUBLE_EQ(ratio_spread({0.3, 0}, {0, 0.4}), std::sqrt(0.25 + own * own));
 }
 
 }  // namespace

@@ -259,7 +259,7 @@ TEST(Layers, AShareOfTheBlocksIsSpreadEvenly) {
   // fms-fsdp's examples: 1/2 is the first of each two, 1/3 the second of each three, 2/3 the first and third.
   const auto recomputed = [](RecomputedBlocks blocks) {
     std::string which;
-    for (int i = 0; i < 12; ++i) which += is_recomputed(blocks, i) ? 'x' : '.';
+    for (int i = 0; i < 12; ++i) which += is_recomputed(blocks, i, i) ? 'x' : '.';
     return which;
   };
   EXPECT_EQ(recomputed({1, 1}), "xxxxxxxxxxxx");
@@ -269,6 +269,28 @@ TEST(Layers, AShareOfTheBlocksIsSpreadEvenly) {
   EXPECT_EQ(recomputed({1, 0.25}), ".x...x...x..");
   EXPECT_EQ(recomputed({4, 1}), "...x...x...x");
   EXPECT_EQ(recomputed({12, 1}), "...........x");
+  EXPECT_EQ(recomputed({1, 1, 5}), "xxxxx.......");
+}
+
+TEST(Layers, RecomputedBlocksAreCountedOnARankAndTheFirstOnesInAChunk) {
+  // 12 blocks on 2 stages of 2 chunks, three blocks each: stage 1 has blocks 3 to 5 and 9 to 11. Every second of its
+  // six is 4, 9 and 11, and never all of one stage and none of another; the first two of each chunk are 3, 4, 9 and 10.
+  const Model m = llama(12, 64, 8, 2, 100, 10);
+  Workload w{3, 32};
+  w.recompute = Recompute::kFull;
+  ModelShare share;
+  share.stage = 1;
+  share.stages = share.chunks = 2;
+  const auto recomputed = [&](RecomputedBlocks blocks) {
+    w.recomputed_blocks = blocks;
+    std::string which;
+    for (const Layer& layer : own_layers_of(m, w, share))
+      if (layer.kind == LayerKind::kBlock) which += activations(layer) == 2.0 * 96 * 64 ? 'x' : '.';
+    return which;
+  };
+  EXPECT_EQ(recomputed({2, 1}), ".x.x.x");
+  EXPECT_EQ(recomputed({1, 0.5}), "x.x.x.");
+  EXPECT_EQ(recomputed({1, 1, 2}), "xx.xx.");
 }
 
 TEST(Layers, ARecomputationThatStopsEarlyLeavesOutTheLastProduct) {

@@ -1,6 +1,7 @@
 // Is "parallel" of a training read as each framework would run it, and is what does not divide refused with what does?
 #include "models/read/read_parallel.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -9,62 +10,11 @@
 #include "models/spec/frameworks.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "tests/models/scenario_files.hpp"
+#include "tests/models/parallel_files.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {
 namespace {
-
-/// 12 blocks, 8 heads of which 2 have keys and values, on 4 nodes of 8 GPUs.
-class ReadParallel : public ScenarioFiles {
- protected:
-  ReadParallel() {
-    files.write("models/twelve.json", R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 12,
-      "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 100,
-      "max_position_embeddings": 128, "hidden_act": "silu"})");
-    write(8, R"([{"name": "ddp"}])");
-  }
-
-  void write(int steps, const std::string& schedules, const std::string& nodes = kNodes) {
-    path_ = files.write("p.json", R"({"schema": "accosim.scenario/1", "model": "models/twelve.json",
-      "cluster": {"nodes": )" + nodes +
-                                      R"(}, "training": {"sequence_length": 128, "micro_batch_size": 4,
-      "gradient_accumulation_steps": )" +
-                                      std::to_string(steps) + R"(, "train_tokens": 80e6}, "schedules": )" + schedules +
-                                      "}");
-  }
-
-  static std::string parallel(const std::string& members) { return "/training/parallel={" + members + "}"; }
-  static std::string framework(Framework which) { return std::string("/training/framework=") + name_of(which); }
-
-  Parallel read(const std::string& members, Framework which = Framework::kPytorch) const {
-    return load_scenario(path_, {framework(which), parallel(members)}).scenario.training.parallel;
-  }
-  /// The only error, without its place.
-  std::string refused(const std::string& members, Framework which = Framework::kPytorch,
-                      const std::vector<std::string>& sets = {}) const {
-    std::vector<std::string> all{framework(which), parallel(members)};
-    all.insert(all.end(), sets.begin(), sets.end());
-    const Lines lines = errors_of(path_, all);
-    EXPECT_EQ(lines.size(), 1U) << members << (lines.size() > 1 ? ": " + lines[0] + " | " + lines[1] : "");
-    if (lines.empty()) return "";
-    const std::size_t at = lines.front().find(" /");
-    return at == std::string::npos ? lines.front() : lines.front().substr(at + 1);
-  }
-  std::map<std::string, std::string> origins(const std::string& members, Framework which) const {
-    const std::string text = load_scenario(path_, {framework(which), parallel(members)}).resolved();
-    const JsonValue tree = parse_json(text, "").root;
-    std::map<std::string, std::string> all;
-    const std::string from = "/training/parallel/";
-    for (const JsonMember& each : tree.find("origins")->members)
-      if (each.key.rfind(from, 0) == 0) all[each.key.substr(from.size())] = each.value.text;
-    return all;
-  }
-
-  static constexpr const char* kNodes = R"([{"name": "a", "count": 4, "gpus": 8, "device": "devices/gpu.json",
-    "intra": {"kind": "nvswitch", "bandwidth": "100 GB/s"}, "nics": {"bandwidth": "100 Gbit/s"}}])";
-  std::string path_;
-};
 
 TEST_F(ReadParallel, AbsentOrEmptyTheModelIsWhole) {
   EXPECT_EQ(load_scenario(path_, {}).scenario.training.parallel, Parallel{});
@@ -107,7 +57,8 @@ TEST_F(ReadParallel, TorchtitanSplitsTheSequenceAndMayHaveUnevenStages) {
   EXPECT_TRUE(titan.sequence);
   EXPECT_TRUE(titan.overlap_messages);
   EXPECT_EQ(titan.schedule, PipelineSchedule::kOneForwardOneBackward);
-  EXPECT_EQ(titan.blocks, (std::vector<int>{2, 2, 2, 2, 1, 1, 1, 1}));
+  // 12 blocks, embedding and head are 14 on 8 stages: 2 on the first six, 1 on the others, less one at both ends.
+  EXPECT_EQ(titan.blocks, (std::vector<int>{1, 2, 2, 2, 2, 2, 1, 0}));
   EXPECT_EQ(read(R"("pipeline_parallel_size": 2, "virtual_pipeline_stages": 2)").schedule,
             PipelineSchedule::kInterleaved);
   EXPECT_EQ(read(R"("pipeline_parallel_size": 2, "pipeline_schedule": "gpipe")").schedule, PipelineSchedule::kGpipe);
@@ -145,7 +96,7 @@ TEST_F(ReadParallel, ResolveSaysWhoseEachChoiceIs) {
   EXPECT_EQ(megatron.at("order"), "default");
   const auto titan = origins(R"("tensor_parallel_size": 2, "pipeline_parallel_size": 8)", Framework::kPytorch);
   EXPECT_EQ(titan.at("sequence_parallel"), "default of PyTorch, as torchtitan has it");
-  EXPECT_EQ(titan.at("stage_layers/0"), "default: the first ones have a block more");
+  EXPECT_EQ(titan.at("stage_layers/0"), "default of torchtitan: embedding and head count as a block each");
   const auto deep = origins(R"("pipeline_parallel_size": 4)", Framework::kDeepspeed);
   EXPECT_EQ(deep.at("pipeline_schedule"), "default of DeepSpeed (runtime/pipe/schedule.py)");
   EXPECT_EQ(deep.at("sequence_parallel"), "default");
@@ -274,10 +225,39 @@ TEST_F(ReadParallel, WhatAFrameworkDoesNotHaveIsRefusedWithItsReason) {
             "buffers, PyTorch's async tensor parallelism), and DeepSpeed waits for them; write false");
 }
 
+TEST_F(ReadParallel, ShortNamesAreOurs) {
+  EXPECT_EQ(read(R"("tp": 2, "pp": 4, "vpp": 3)"),
+            read(R"("tensor_parallel_size": 2, "pipeline_parallel_size": 4, "virtual_pipeline_stages": 3)"));
+  EXPECT_EQ(load_scenario(path_, {"/training/parallel/tp=2"}).scenario.training.parallel.tensor, 2);
+  EXPECT_EQ(refused(R"("tensor_parallel_size": 4, "tp": 2)"),
+            "/training/parallel/tp: says the same as tensor_parallel_size; write one of them");
+}
+
+TEST_F(ReadParallel, MegatronCountsTheHeadOrBothEndsAsBlocks) {
+  // 12 blocks and the head are 13 on 13 stages; with the embedding 14 on 7 or 14, which leaves the ends one less.
+  const auto blocks = [&](int stages, int chunks) {
+    std::string text = "\"pipeline_parallel_size\": " + std::to_string(stages);
+    if (chunks > 1) text += ", \"virtual_pipeline_stages\": " + std::to_string(chunks);
+    return load_scenario(path_, {framework(Framework::kMegatron), "/cluster/nodes/0/count=7",
+                                 "/training/gradient_accumulation_steps=7", parallel(text)})
+        .scenario.training.parallel.blocks;
+  };
+  const std::vector<int> fourteen = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
+  EXPECT_EQ(blocks(7, 1), (std::vector<int>{1, 2, 2, 2, 2, 2, 1}));
+  EXPECT_EQ(blocks(14, 1), fourteen);
+  EXPECT_EQ(blocks(7, 2), fourteen);
+  EXPECT_EQ(usual_blocks(Framework::kMegatron, 12, 13).blocks, std::vector<int>(fourteen.begin() + 1, fourteen.end()));
+  // The 126 blocks of Llama 3.1 405B on 16 stages.
+  std::vector<int> llama(16, 8);
+  llama.front() = llama.back() = 7;
+  for (const Framework which : {Framework::kMegatron, Framework::kPytorch})
+    EXPECT_EQ(usual_blocks(which, 126, 16).blocks, llama);
+}
+
 TEST_F(ReadParallel, BlocksDivideUnderMegatronAndAreEnoughElsewhere) {
   EXPECT_EQ(refused(R"("pipeline_parallel_size": 8)", Framework::kMegatron),
             "/training/parallel/pipeline_parallel_size: is 8, and the model has 12 blocks, which are not divided by so "
-            "many stages; write 6 or 12, or list \"stage_layers\"");
+            "many stages; write 7 or 12, or list \"stage_layers\"");
   EXPECT_EQ(refused(R"("pipeline_parallel_size": 4, "virtual_pipeline_stages": 2)", Framework::kMegatron),
             "/training/parallel/virtual_pipeline_stages: is 2, and 4 stages share 12 blocks, which are not divided by "
             "so many chunks on each; write 1 or 3, or list \"stage_layers\"");
@@ -349,24 +329,38 @@ TEST_F(ReadParallel, OrdersNameEachDimensionOnceAndTensorsFirst) {
 
 TEST_F(ReadParallel, InterleavedChunksTakeMicroBatchesInGroups) {
   const std::string chunks = R"("pipeline_parallel_size": 4, "virtual_pipeline_stages": 3)";
-  EXPECT_EQ(
-      refused(chunks, Framework::kMegatron, {"/training/gradient_accumulation_steps=6"}),
-      "/training/gradient_accumulation_steps: is 6, and interleaved chunks take micro-batches in groups of 4, one "
-      "for each stage; write 4 or 8");
-  EXPECT_EQ(
-      refused(chunks, Framework::kMegatron, {"/training/gradient_accumulation_steps=3"}),
-      "/training/gradient_accumulation_steps: is 3, and interleaved chunks take micro-batches in groups of 4, one "
-      "for each stage; write 4");
+  EXPECT_EQ(refused(chunks, Framework::kMegatron, {"/training/gradient_accumulation_steps=6"}),
+            "/training/gradient_accumulation_steps: is 6, and interleaved chunks take micro-batches in groups of 4; "
+            "write 4 or 8");
+  EXPECT_EQ(refused(chunks, Framework::kMegatron, {"/training/gradient_accumulation_steps=3"}),
+            "/training/gradient_accumulation_steps: is 3, and interleaved chunks take micro-batches in groups of 4; "
+            "write 4");
   EXPECT_EQ(refused(chunks, Framework::kMegatron, {"/cluster/nodes/0/gradient_accumulation_steps=10"}),
             "/cluster/nodes/0/gradient_accumulation_steps: is 10, and interleaved chunks take micro-batches in groups "
-            "of 4, one for each stage; write 8 or 12");
+            "of 4; write 8 or 12");
   EXPECT_EQ(refused(chunks, Framework::kMegatron,
                     {"/schedules=[{\"name\": \"acco\", \"late_communication\": \"wait\"}]",
                      "/training/gradient_accumulation_steps=12"}),
-            "/schedules/0/micro_batches_per_round: is 6, and interleaved chunks take micro-batches in groups of 4, one "
-            "for each stage; write 8, or gradient_accumulation_steps that are a multiple of 8");
+            "/schedules/0/micro_batches_per_round: is 6, and interleaved chunks take micro-batches in groups of 4; "
+            "write 8, or gradient_accumulation_steps that are a multiple of 8");
   EXPECT_TRUE(errors_of(path_, {parallel(R"("pipeline_parallel_size": 4)"), "/training/gradient_accumulation_steps=3"})
                   .empty());
+  // PyTorch cuts an update into as many equal groups as it holds pipelines: 6 are one, 10 two of 5, and 9 are not two.
+  const auto group = [&](int steps) {
+    const std::string set = "/training/gradient_accumulation_steps=" + std::to_string(steps);
+    return micro_batches_apart(load_scenario(path_, {parallel(chunks), set}).scenario.training.parallel);
+  };
+  EXPECT_EQ(group(3), 3);
+  EXPECT_EQ(group(6), 6);
+  EXPECT_EQ(group(8), 4);
+  EXPECT_EQ(group(10), 5);
+  EXPECT_EQ(refused(chunks, Framework::kPytorch, {"/training/gradient_accumulation_steps=9"}),
+            "/training/gradient_accumulation_steps: is 9, and interleaved chunks take micro-batches in groups of 4; "
+            "write 8 or 12");
+  // 8 replicas of 4 stages: 48 x 4 samples are 6 micro-batches each.
+  EXPECT_EQ(errors_of(path_, {parallel(chunks), "/training/gradient_accumulation_steps=null",
+                              "/training/global_batch_size=192"}),
+            Lines{});
 }
 
 TEST_F(ReadParallel, MeasuredModelsAndAccocalsStepAreWhole) {
@@ -385,12 +379,12 @@ TEST_F(ReadParallel, MeasuredModelsAndAccocalsStepAreWhole) {
 
 TEST_F(ReadParallel, OthersWordsLeadToOurs) {
   const auto unknown = [&](const std::string& key) { return refused("\"" + key + "\": 2"); };
-  EXPECT_EQ(unknown("tp"), "/training/parallel/tp: unknown key; here it is \"tensor_parallel_size\"");
+  EXPECT_EQ(unknown("tp_size"), "/training/parallel/tp_size: unknown key; here it is \"tensor_parallel_size\"");
   EXPECT_EQ(unknown("tensor_model_parallel_size"),
             "/training/parallel/tensor_model_parallel_size: unknown key; here it is \"tensor_parallel_size\"");
   EXPECT_EQ(unknown("pipeline_model_parallel_size"),
             "/training/parallel/pipeline_model_parallel_size: unknown key; here it is \"pipeline_parallel_size\"");
-  EXPECT_EQ(unknown("vpp"), "/training/parallel/vpp: unknown key; here it is \"virtual_pipeline_stages\"");
+  EXPECT_EQ(unknown("vp"), "/training/parallel/vp: unknown key; here it is \"virtual_pipeline_stages\"");
   EXPECT_EQ(unknown("sp"), "/training/parallel/sp: unknown key; here it is \"sequence_parallel\"");
   EXPECT_EQ(unknown("num_layers_per_virtual_pipeline_stage"),
             "/training/parallel/num_layers_per_virtual_pipeline_stage: unknown key; here it is "
@@ -403,203 +397,16 @@ TEST_F(ReadParallel, OthersWordsLeadToOurs) {
             "/training/parallel/data_parallel_size: unknown key; it is what is left of the GPUs: GPUs / "
             "(tensor_parallel_size x pipeline_parallel_size); leave it out");
   EXPECT_EQ(errors_of(path_, {"/training/tp=8"}),
-            Lines{"--set /training/tp: unknown key; here it is \"parallel\": {\"tensor_parallel_size\": 8}"});
+            Lines{"--set /training/tp: unknown key; here it is \"parallel\": {\"tensor_parallel_size\": 8}, "
+                  "as a setting /training/parallel/tensor_parallel_size=8"});
   EXPECT_EQ(errors_of(path_, {"/training/sequence_parallel=true"}),
             Lines{"--set /training/sequence_parallel: unknown key; here it is \"parallel\": {\"sequence_parallel\": "
-                  "true}"});
+                  "true}, as a setting /training/parallel/sequence_parallel=true"});
+  EXPECT_EQ(errors_of(path_, {"tp=8"}),
+            Lines{"--set: \"tp=8\" is no setting; here it is \"parallel\": {\"tensor_parallel_size\": 8}, as a setting "
+                  "/training/parallel/tensor_parallel_size=8"});
   EXPECT_EQ(errors_of(path_, {"/training/ep=2"}),
             Lines{"--set /training/ep: unknown key; expert parallelism is not modelled yet; leave it out"});
-}
-
-/// Of one schedule in a pipeline of 4 stages.
-class InAPipeline : public ReadParallel {
- protected:
-  std::string said(const std::string& schedule, const std::string& members = R"("pipeline_parallel_size": 4)",
-                   int steps = 16) {
-    write(steps, "[" + schedule + "]");
-    const Lines lines = errors_of(path_, {parallel(members)});
-    EXPECT_LE(lines.size(), 1U) << schedule << (lines.size() > 1 ? ": " + lines[0] + " | " + lines[1] : "");
-    return lines.empty() ? "" : lines.front().substr(lines.front().find(" /") + 1);
-  }
-};
-
-TEST_F(InAPipeline, SchedulesRunThereOrSayWhyNot) {
-  for (const ScheduleTraits& row : schedules()) {
-    const ScheduleTraits& own = *find_schedule(row.name, Framework::kPytorch);
-    const std::string why =
-        *own.not_in_pipelines == '\0' ? "" : std::string("/schedules/0/name: ") + row.name + " " + own.not_in_pipelines;
-    EXPECT_EQ(said(std::string(R"({"name": ")") + row.name + "\"}"), why);
-    EXPECT_EQ(said(std::string(R"({"name": ")") + row.name + "\"}", R"("tensor_parallel_size": 4)"), "") << row.name;
-  }
-  EXPECT_EQ(
-      said(R"({"name": "zero3"})"),
-      "/schedules/0/name: zero3 gathers the parameters of every micro-batch anew, which is not modelled yet where "
-      "the model has several stages; write \"zero1\"");
-}
-
-TEST_F(InAPipeline, WhatReducesEveryMicroBatchIsRefused) {
-  EXPECT_EQ(said(R"({"name": "ddp", "sync": "every_micro_batch"})"),
-            "/schedules/0/sync: is \"every_micro_batch\", and the stages of a pipeline reduce gradients when the last "
-            "micro-batch of an update is through; write \"last_micro_batch\"");
-  EXPECT_EQ(said(R"({"name": "dpu", "offload_optimizer": true})"),
-            "/schedules/0/offload_optimizer: is true, and ZeRO-Offload's delayed update reduces gradients after every "
-            "micro-batch, which a pipeline does not; write false");
-  EXPECT_EQ(said(R"({"name": "acco", "zero_stage": 2})"),
-            "/schedules/0/zero_stage: is above 1, and then gradients are reduced after every micro-batch, which a "
-            "pipeline does not; write 1");
-  EXPECT_EQ(said(R"({"name": "zero1", "offload_optimizer": true})"), "");
-}
-
-TEST_F(InAPipeline, IslandsAreWholeReplicas) {
-  EXPECT_EQ(said(R"({"name": "zero1", "shard_group": "node"})"),
-            "/schedules/0/shard_group: is \"node\", and which ranks of a stage share a node is not modelled yet in "
-            "pipelines; write \"world\"");
-  EXPECT_EQ(
-      said(R"({"name": "diloco", "replica": "node"})"),
-      "/schedules/0/replica: is a node, and in a pipeline a node has a part of a model; write \"gpu\", which then "
-      "is a model on its GPUs, or \"group\"");
-  EXPECT_EQ(said(R"({"name": "slowmo", "form": "code"})").substr(0, 25), "/schedules/0/form: is \"co");
-  EXPECT_EQ(said(R"({"name": "diloco", "meeting": "hierarchical"})"),
-            "/schedules/0/meeting: is \"hierarchical\", and which ranks of a stage share a site is not modelled yet in "
-            "pipelines; write \"ring\"");
-  EXPECT_EQ(said(R"({"name": "diloco", "replica": "node"})", R"("tensor_parallel_size": 4)"), "");
-  EXPECT_EQ(said(R"({"name": "diloco", "meeting": "hierarchical"})", R"("tensor_parallel_size": 8)"),
-            "/schedules/0/meeting: is \"hierarchical\", and a site has one model, which a ring joins as well; write "
-            "\"ring\"");
-}
-
-TEST_F(InAPipeline, WorkIsNotDividedBySpeed) {
-  const std::string why =
-      "divides the work between GPUs that have the whole model each, and here several share one; write \"none\"";
-  EXPECT_EQ(said(R"({"name": "zero1", "balance": "speed"})"), "/schedules/0/balance: " + why);
-  write(8, R"([{"name": "ddp"}])");
-  EXPECT_EQ(refused(R"("tensor_parallel_size": 2)", Framework::kPytorch, {"/training/balance=counts"}),
-            "/training/balance: " + why);
-}
-
-TEST_F(InAPipeline, RanksAccumulateOnlyWhereAFlightCanGoOn) {
-  const auto late = [&](const std::string& members, int steps) {
-    write(steps, R"([{"name": "dpu"}])");
-    return load_scenario(path_, {parallel(members)}).scenario.schedules.front().late_communication;
-  };
-  const std::string four = R"("pipeline_parallel_size": 4)", two = R"("virtual_pipeline_stages": 2)";
-  EXPECT_EQ(late(four, 4), LateCommunication::kAccumulate);
-  EXPECT_EQ(late(four, 3), LateCommunication::kWait);
-  EXPECT_EQ(late(four + R"(, "pipeline_schedule": "gpipe")", 64), LateCommunication::kWait);
-  // Of 4 stages with 2 chunks the first warms up for 10 passes, and a group are 8 more: 9 micro-batches, so 12.
-  EXPECT_EQ(least_open_flight(Parallel{.pipeline = 4, .schedule = PipelineSchedule::kInterleaved, .chunks = 2}), 12);
-  EXPECT_EQ(late(four + ", " + two, 8), LateCommunication::kWait);
-  EXPECT_EQ(late(four + ", " + two, 12), LateCommunication::kAccumulate);
-  EXPECT_EQ(said(R"({"name": "dpu", "late_communication": "accumulate"})", four, 3),
-            "/schedules/0/late_communication: is \"accumulate\", and more micro-batches can follow when 4 are in the "
-            "pipeline, where an update has 3; write \"wait\", or more gradient_accumulation_steps");
-  EXPECT_EQ(said(R"({"name": "acco", "late_communication": "accumulate"})", four, 6),
-            "/schedules/0/late_communication: is \"accumulate\", and more micro-batches can follow when 4 are in the "
-            "pipeline, where a round has 3; write \"wait\", or more gradient_accumulation_steps");
-  EXPECT_EQ(said(R"({"name": "dpu", "late_communication": "accumulate"})", four + R"(, "pipeline_schedule": "gpipe")"),
-            "/schedules/0/late_communication: is \"accumulate\", and under \"gpipe\" no forward pass follows the first "
-            "backward pass; write \"wait\", or \"pipeline_schedule\": \"1f1b\"");
-  EXPECT_EQ(said(R"({"name": "dpu", "poll_every": 6})", four + ", " + two),
-            "/schedules/0/poll_every: is 6, and interleaved chunks take micro-batches in groups of 4, one for each "
-            "stage; write a multiple of that, such as 4");
-  write(16, R"([{"name": "dpu"}])");
-  EXPECT_EQ(load_scenario(path_, {parallel(four + ", " + two)}).scenario.schedules.front().poll_every, 4);
-}
-
-TEST_F(InAPipeline, StagesGoOnWithoutAFlushOnlyUnder1F1B) {
-  const std::string four = R"("pipeline_parallel_size": 4)";
-  const auto open = [](const char* const name, const char* const more = "") {
-    return std::string("{\"name\": \"") + name + "\", \"pipeline_flush\": false" + more + "}";
-  };
-  for (const char* const name : {"dpu", "wp", "acco"}) EXPECT_EQ(said(open(name), four, 8), "") << name;
-  const std::string key = "/schedules/0/pipeline_flush: is false, and ";
-  for (const char* const other : {R"(, "pipeline_schedule": "gpipe")", R"(, "virtual_pipeline_stages": 2)"})
-    EXPECT_EQ(said(open("dpu"), four + other, 16),
-              key +
-                  "only under 1f1b does every stage change its parameters between two passes; write true, or "
-                  "\"pipeline_schedule\": \"1f1b\"");
-  EXPECT_EQ(said(open("acco", R"(, "overlap": "backward")"), four, 8),
-            key + "buckets that are reduced as they fill end a flight; write true, or \"overlap\": \"none\"");
-  EXPECT_EQ(said(open("acco", R"(, "estimate": "local")"), four, 8),
-            key +
-                "a local estimate needs a round's gradients before the next round begins; write true, or "
-                "\"estimate\": \"gathered\"");
-  EXPECT_EQ(said(open("acco"), four, 6),
-            key +
-                "a round must have a micro-batch for each of 4 stages, where it has 3; write true, or more "
-                "gradient_accumulation_steps");
-  EXPECT_EQ(said(open("dpu"), R"("tensor_parallel_size": 2)", 8),
-            "/schedules/0/pipeline_flush: is about the stages of a pipeline, and here a model has one; leave it out");
-}
-
-TEST_F(InAPipeline, BlocksMayBeSharedBySpeed) {
-  const std::string speed = R"(, "stage_layers": "speed")";
-  const auto with = [&](const std::string& members) {
-    return load_scenario(path_, {framework(Framework::kMegatron), parallel(members)}).scenario.training.parallel;
-  };
-  write(16, R"([{"name": "ddp"}])");
-  EXPECT_TRUE(with(R"("pipeline_parallel_size": 4)" + speed).blocks_by_speed);
-  // Also where equal shares are none: 12 blocks on 8 stages.
-  EXPECT_EQ(with(R"("pipeline_parallel_size": 8)" + speed).blocks, equal_blocks(12, 8));
-  const std::string key = "/training/parallel/stage_layers: ";
-  EXPECT_EQ(said(R"({"name": "ddp"})", R"("pipeline_parallel_size": 16)" + speed),
-            key + "is \"speed\", and 16 stages of 1 chunk are more than the model's 12 blocks; write fewer of them");
-  EXPECT_TRUE(any_has(errors_of(path_, {parallel(R"("pipeline_parallel_size": 4, "stage_layers": "fast")")}), key));
-}
-
-TEST_F(InAPipeline, AScheduleMayHaveChunksOfItsOwn) {
-  const std::string four = R"("pipeline_parallel_size": 4)";
-  const auto chunked = [](int chunks) {
-    return R"({"name": "ddp", "virtual_pipeline_stages": )" + std::to_string(chunks) + "}";
-  };
-  // It is read as a training of that many chunks.
-  for (const Framework which : {Framework::kPytorch, Framework::kMegatron})
-    for (const int trained : {1, 3})
-      for (const int own : {1, 3}) {
-        const auto with = [&](int chunks) {
-          return parallel(four + (chunks > 1 ? R"(, "virtual_pipeline_stages": )" + std::to_string(chunks) : ""));
-        };
-        write(8, "[" + chunked(own) + "]");
-        const Scenario loaded = load_scenario(path_, {framework(which), with(trained)}).scenario;
-        write(8, R"([{"name": "ddp"}])");
-        EXPECT_EQ(parallel_of(loaded.training, loaded.schedules.front()),
-                  load_scenario(path_, {framework(which), with(own)}).scenario.training.parallel);
-      }
-  const std::string key = "/schedules/0/virtual_pipeline_stages: is ";
-  EXPECT_EQ(
-      said(chunked(2), R"("tensor_parallel_size": 2)"),
-      key + "of the stages of a pipeline; write a pipeline_parallel_size above 1 in \"training\", or leave it out");
-  write(8, "[" + chunked(2) + "]");
-  EXPECT_TRUE(
-      any_has(errors_of(path_, {framework(Framework::kMegatron), parallel(four)}),
-              key + "2, and 4 stages share 12 blocks, which are not divided by so many chunks on each; write 1 or 3"));
-  EXPECT_TRUE(any_has(errors_of(path_, {framework(Framework::kDeepspeed), parallel(four)}),
-                      "/schedules/0/virtual_pipeline_stages: gives a stage several chunks, and DeepSpeed's has one"));
-  EXPECT_EQ(
-      said(chunked(3), four, 6),
-      key +
-          "3, and gradient_accumulation_steps is 6, and interleaved chunks take micro-batches in groups of 4, one "
-          "for each stage; write 4 or 8");
-  EXPECT_EQ(
-      said(chunked(3), four + R"(, "stage_layers": [2, 4, 4, 2])"),
-      key +
-          "3, and stage_layers in \"training\" lists the blocks where there are 1 on each stage; write 1, or leave "
-          "stage_layers out");
-}
-
-TEST_F(InAPipeline, OnlyDdpRunsInsideItsReplicas) {
-  const std::string nodes = R"({"gpus": 8, "count": 2, "device": "devices/gpu.json",
-    "intra": {"kind": "nvswitch", "bandwidth": "100 GB/s"}, "nics": {"bandwidth": "100 Gbit/s"}})";
-  const auto inside = [&](const char* const inner) {
-    write(16, std::string(R"([{"name": "diloco", "replica": "group", "inner": ")") + inner + "\"}]",
-          "[" + nodes + ", " + nodes + "]");
-    return errors_of(path_, {parallel(R"("pipeline_parallel_size": 2)")});
-  };
-  EXPECT_EQ(inside("ddp"), Lines{});
-  for (const char* const inner : {"acco", "zero3"})
-    EXPECT_TRUE(any_has(inside(inner), std::string("/schedules/0/inner: is \"") + inner +
-                                           "\", which is not modelled yet in replicas whose models have several "
-                                           "stages; write \"ddp\""));
 }
 
 TEST_F(ReadParallel, RanksOfAReplicaWorkOnTheSameSamples) {

@@ -1,4 +1,5 @@
 // Scenarios that are refused: every mistake is told with its place and what to write instead.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,6 +45,19 @@ TEST_F(ScenarioFiles, NullTakesAwayWhatIsWrittenAndNothingElse) {
   EXPECT_EQ(load({"/schedules=" + one_has, "/schedules/*/bucket_cap_mb=null"}).scenario.schedules.front(),
             usual.schedules.front());
   EXPECT_EQ(errors({"/schedules=" + one_has, "/schedules/*/meeting=null"}).size(), 2U) << "none has it";
+  // Of a list it takes the element, and those behind it move up.
+  const std::string three = R"([{"name": "ddp"}, {"name": "zero1"}, {"name": "acco"}])";
+  const Scenario left =
+      load({"/schedules=" + three, "/schedules/2=null", "/schedules/0=null", "/baseline=zero1"}).scenario;
+  ASSERT_EQ(left.schedules.size(), 1U);
+  EXPECT_EQ(left.schedules.front().name, "zero1");
+  EXPECT_TRUE(any_has(errors({"/schedules=" + three, "/schedules/*=null"}), "/schedules: is empty"));
+  // What is cited for it goes too, and what is cited for those behind it is cited where they are now.
+  for (const char* const group : {"0", "1"}) {
+    const LoadedScenario part = load_scenario("mixed_a100_v100", {std::string("/cluster/nodes/") + group + "=null"});
+    EXPECT_EQ(part.scenario.cluster.nodes.size(), 1U);
+    EXPECT_EQ(part.resolved().find("/nodes/1/"), std::string::npos);
+  }
   EXPECT_EQ(errors({"/training/micro_batch_sise=null"}),
             Lines{"--set /training/micro_batch_sise: is not there, so that null has nothing to take away; did you mean "
                   "\"micro_batch_size\"?"});
@@ -108,6 +122,12 @@ TEST_F(ScenarioFiles, WhichBlocksAreRecomputedIsSaidOnceAndOfWholeBlocks) {
                       "recompute_fraction: says the same as recompute_every; write one of them"));
   EXPECT_TRUE(
       any_has(errors({of("full"), "/training/recompute_every=1000"}), "recompute_every: is 1000, and the model"));
+  EXPECT_TRUE(errors({of("full"), "/training/recompute_layers=1"}).empty());
+  EXPECT_TRUE(
+      any_has(errors({of("full"), "/training/recompute_layers=1000"}), "recompute_layers: is 1000, and the model has"));
+  EXPECT_TRUE(any_has(errors({"/training/recompute_layers=1"}), "recompute_layers: is of whole blocks"));
+  EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_every=2", "/training/recompute_layers=1"}),
+                      "recompute_layers: says the same as recompute_every; write one of them"));
   EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_every=0"}), "recompute_every: is 0"));
   EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_fraction=0"}), "recompute_fraction: is 0"));
   EXPECT_TRUE(any_has(errors({of("full"), "/training/recompute_fraction=1.5"}), "recompute_fraction: is 1.5"));
@@ -234,7 +254,13 @@ TEST_F(ScenarioFiles, OtherNamesOfASchedulesLeadToOurs) {
 }
 
 TEST_F(ScenarioFiles, AccoHalvesAnEvenNumberOfSteps) {
-  EXPECT_TRUE(any_has(errors({"/training/gradient_accumulation_steps=3"}), "3 is odd"));
+  EXPECT_TRUE(
+      any_has(errors({"/training/gradient_accumulation_steps=3", R"(/schedules=[{"name": "acco"}])", "/baseline=acco"}),
+              "3 is odd"));
+  // Beside others it is left out with that note.
+  const LoadedScenario others = load({"/training/gradient_accumulation_steps=3"});
+  ASSERT_EQ(others.left_out.size(), 1U);
+  EXPECT_NE(others.left_out[0].why.find("3 is odd"), std::string::npos);
   EXPECT_EQ(load({"/training/gradient_accumulation_steps=3", "/schedules/3/micro_batches_per_round=2"})
                 .scenario.schedules[3]
                 .micro_batches_per_round,
@@ -245,6 +271,82 @@ TEST_F(ScenarioFiles, LearnedPositionsLimitTheSequence) {
   EXPECT_EQ(
       errors({"/training/sequence_length=129"}),
       Lines{"--set /training/sequence_length: is 129, and the model has learned 128 positions; write at most that"});
+}
+
+TEST_F(ScenarioFiles, PaddingsRowsAreNoPositions) {
+  // OPT's table has two rows more than positions: transformers fails beyond 2,048.
+  files.write("models/opt.json", R"({"model_type": "opt", "num_hidden_layers": 2, "hidden_size": 64,
+    "num_attention_heads": 4, "ffn_dim": 256, "vocab_size": 100, "max_position_embeddings": 2048})");
+  const std::string opt = "/model=" + files.path("models/opt.json");
+  EXPECT_TRUE(errors({opt, "/training/sequence_length=2048"}).empty());
+  EXPECT_EQ(
+      errors({opt, "/training/sequence_length=2049"}),
+      Lines{"--set /training/sequence_length: is 2049, and the model has learned 2048 positions; write at most that"});
+}
+
+TEST_F(ScenarioFiles, ASetKeyOfAModelThatNobodyReadsIsRefused) {
+  EXPECT_EQ(errors({"/model/n_layers=3"}), Lines{"--set /model/n_layers: unknown key; here it is \"n_layer\""});
+  EXPECT_EQ(errors({"/model/n_embed=3"}), Lines{"--set /model/n_embed: unknown key; did you mean \"n_embd\"?"});
+  EXPECT_EQ(errors({"/model/hidden_size=64"}), Lines{"--set /model/hidden_size: unknown key; here it is \"n_embd\""});
+  EXPECT_TRUE(any_has(errors({"/model/new_thing=true"}), "--set /model/new_thing: unknown key; one of: "));
+  EXPECT_TRUE(any_has(errors({"/model/lora_r=16"}), "LoRA is not modelled yet (lora_r: 16)"));
+  EXPECT_TRUE(any_has(errors({"/training/lora_r=16"}), "LoRA, other adapters and quantised weights are not modelled"));
+  // What is known to change nothing may be set, and what stands in a config is named, not refused.
+  EXPECT_TRUE(errors({"/model/rope_theta=1e6"}).empty());
+  files.write("models/own.json", std::string(kModel).insert(1, "\"new_thing\": true, "));
+  EXPECT_EQ(load({"/model=" + files.path("models/own.json")}).scenario.model.unread.size(), 1U);
+}
+
+TEST_F(ScenarioFiles, AnAdaptersConfigIsNoModel) {
+  files.write("models/adapter_config.json", R"({"peft_type": "LORA", "r": 16})");
+  EXPECT_TRUE(any_has(errors({"/model=" + files.path("models/adapter_config.json")}),
+                      "is an adapter's config, and LoRA is not modelled yet"));
+}
+
+TEST_F(ScenarioFiles, OnlyDevicesAreProposedAsDevices) {
+  const auto nodes = [](const std::string& device) {
+    return R"([{"count": 1, "gpus": 1, "device": ")" + device + R"("}])";
+  };
+  files.write("gpus.json", R"({"schema": "accosim.scenario/1"})");
+  EXPECT_FALSE(any_has(errors_of(with_nodes(nodes("gpu"))), "gpus"));
+  EXPECT_FALSE(any_has(errors_of(with_nodes(nodes("with"))), "mean \"with\""));
+  EXPECT_FALSE(any_has(errors_of(with_nodes(nodes("WITH"))), "\"with\""));
+  EXPECT_FALSE(any_has(errors_of(with_nodes(nodes("gpuss.json"))), "did you mean"));
+  files.write("gpu2.json", kGpu);
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("gpu1.json"))), "did you mean \"gpu2.json\"?"));
+  for (const auto& [device, maker] :
+       std::vector<std::pair<std::string, std::string>>{{"MI300X", "AMD's GPUs"},
+                                                        {"AMD-Instinct-MI250X", "AMD's GPUs"},
+                                                        {"mi325x", "AMD's GPUs"},
+                                                        {"RX 7900 XTX", "AMD's GPUs"},
+                                                        {"TPU-v4", "Google's TPUs"},
+                                                        {"v5p", "Google's TPUs"},
+                                                        {"Gaudi2", "Intel's"},
+                                                        {"trn1", "AWS's"},
+                                                        {"M2", "Apple's GPUs"}})
+    EXPECT_TRUE(any_has(errors_of(with_nodes(nodes(device))), maker)) << device;
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("MI300X"))), "are not modelled: only NVIDIA's GPUs are"));
+  EXPECT_FALSE(any_has(errors_of(with_nodes(nodes("M40"))), "not modelled"));
+}
+
+TEST_F(ScenarioFiles, LinksThatJoinNoRingAreRefused) {
+  const auto nodes = [](const std::string& links, int gpus) {
+    return fmt::format(R"([{{"count": 1, "gpus": {}, "device": "devices/gpu.json", "intra": {{"kind": "cube_mesh",
+      "bandwidth": "56 GB/s", "links": {}}}}}])",
+                       gpus, links);
+  };
+  // Two pairs of bridges: no ring can leave a pair. A square is one; so is a single pair.
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("[[0,4,0,0],[4,0,0,0],[0,0,0,4],[0,0,4,0]]", 4))),
+                      "join no ring of the 4 GPUs, so that NCCL goes over PCIe; write \"kind\": \"pcie\""));
+  // Of the ring of two pairs two steps share PCIe, as of two boards alone; of four pairs four of eight.
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("[[0,4,0,0],[4,0,0,0],[0,0,0,4],[0,0,4,0]]", 4))), "\"crowding\": 0"));
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("[[0,4,0,0,0,0,0,0],[4,0,0,0,0,0,0,0],[0,0,0,4,0,0,0,0],"
+                                                 "[0,0,4,0,0,0,0,0],[0,0,0,0,0,4,0,0],[0,0,0,0,4,0,0,0],"
+                                                 "[0,0,0,0,0,0,0,4],[0,0,0,0,0,0,4,0]]",
+                                                 8))),
+                      "\"crowding\": 0.50 times the kind's"));
+  EXPECT_TRUE(errors_of(with_nodes(nodes("[[0,1,0,1],[1,0,1,0],[0,1,0,1],[1,0,1,0]]", 4))).empty());
+  EXPECT_TRUE(errors_of(with_nodes(nodes("[[0,4],[4,0]]", 2))).empty());
 }
 
 TEST_F(ScenarioFiles, CitationsPointAtWhatIsThere) {

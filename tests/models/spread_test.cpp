@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/price/operators.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
@@ -151,6 +154,33 @@ TEST(Spread, ConstantsOfTheUsersAreJudgedAsSuch) {
   kind.device.gemm = {};
   EXPECT_NEAR(compute_spread(billed(kind)), std::sqrt(squared(kOperators) + squared(kConstantSpread)), 1e-12);
   EXPECT_EQ(compute_spread(RankKind{}), 0);
+}
+
+TEST(Spread, StepsOfSplitModelsAndOfMixesAddWhatSuchStepsWereOffBy) {
+  Cluster cluster;
+  cluster.nodes = {sample_nodes(1, 2), sample_nodes(1, 2)};
+  EXPECT_EQ(step_spread(cluster, {}), 0);
+  Parallel split;
+  split.tensor = 2;
+  EXPECT_EQ(step_spread(cluster, split), constants().split.spread);
+  Device& other = cluster.nodes[1].devices[1];
+  other.slowdown = 2;
+  other.name = "slower";
+  EXPECT_EQ(step_spread(cluster, {}), 0) << "a slow one is of the same kind";
+  other.memory_bandwidth = 2. * other.memory_bandwidth;
+  EXPECT_EQ(step_spread(cluster, {}), constants().mixed.spread);
+  EXPECT_EQ(step_spread(cluster, split), std::hypot(constants().split.spread, constants().mixed.spread));
+  ASSERT_FALSE(constants().devices.empty());
+  const StepSpread& worst =
+      *std::max_element(constants().devices.begin(), constants().devices.end(),
+                        [](const StepSpread& a, const StepSpread& b) { return a.spread < b.spread; });
+  for (const StepSpread& each : constants().devices) {
+    other.name = each.name;
+    EXPECT_NEAR(step_spread(cluster, {}), std::hypot(constants().mixed.spread, each.spread), 1e-12);
+    cluster.nodes[0].devices[0].name = worst.name;
+    EXPECT_NEAR(step_spread(cluster, {}), std::hypot(constants().mixed.spread, worst.spread), 1e-12);
+    cluster.nodes[0].devices[0].name = "sample GPU";
+  }
 }
 
 }  // namespace

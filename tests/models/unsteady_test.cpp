@@ -132,6 +132,19 @@ TEST_F(ScenarioFiles, NoMoreMicroBatchesAreDrawnThanCanBePlayed) {
       << local[0];
 }
 
+TEST_F(ScenarioFiles, NoMorePassesGoThroughAPipelineThanCanBePlayed) {
+  // Each micro-batch goes forward and backward through 2 stages: of 1,000,000 that is 4 million passes.
+  const std::string split = set("parallel", R"({"pipeline_parallel_size": 2})");
+  EXPECT_TRUE(errors({split, set("gradient_accumulation_steps", "1000000")}).empty());
+  const Lines many = errors({split, set("gradient_accumulation_steps", "1000002")});
+  ASSERT_FALSE(many.empty());
+  EXPECT_NE(many[0].find("would make 4000008 passes through its stages in an update, and each is played; at most "
+                         "4000000: lower gradient_accumulation_steps"),
+            std::string::npos)
+      << many[0];
+  EXPECT_TRUE(errors({set("gradient_accumulation_steps", "1000002")}).empty()) << "without stages they are counted";
+}
+
 TEST_F(ScenarioFiles, AllThatIsWrongWithAStragglerIsTold) {
   const Lines told = errors({set("stragglers", R"([{"every": "0 s", "duration": "0 s", "factor": 0.5}])")});
   ASSERT_EQ(told.size(), 3U);

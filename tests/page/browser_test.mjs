@@ -236,7 +236,7 @@ async function main() {
   const many = report(program, folder, 'many.html', ['llama-2-7b_fsdp_hsdp', '--timeline-updates', '60']);
   const run = report(program, folder, 'run.html', writeRun(folder));
   const piped = report(program, folder, 'piped.html', ['mixed_16_a100_16_v100', '--schedule', 'zero1', '--set', '/training/gradient_accumulation_steps=8', '--set',
-    '/training/parallel={"tensor_parallel_size": 2, "pipeline_parallel_size": 4, "virtual_pipeline_stages": 2}']);
+    '/training/parallel={"tensor_parallel_size": 2, "pipeline_parallel_size": 4, "virtual_pipeline_stages": 2}', '--no-tuned']);  // one pipeline
   const fixed = withDocument(plain.file, join(folder, 'fixed.html'), JSON.parse(readFileSync(join(here, 'document.json'), 'utf8')));
   const evil = withDocument(plain.file, join(folder, 'evil.html'), hostile(plain.document));
   const rows = join(folder, 'rows.jsonl');

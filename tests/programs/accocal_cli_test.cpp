@@ -147,18 +147,17 @@ TEST(AccocalMeasure, OptionsOfADeviceNeedOne) {
 TEST(AccocalMeasure, AFullDiskIsTold) {
   const ProgramRun run = accocal({"measure", "-n", "1", "--quick", "--seconds", "1", "-o", "/dev/full"});
   EXPECT_EQ(run.exit_code, 4);
-  EXPECT_EQ(last_line(run.err), "accocal: /dev/full: cannot be written: No space left on device");
+  EXPECT_EQ(last_line(run.err), "accocal: /dev/full: cannot be written: the disk is full; make room");
 }
 
 TEST(AccocalMeasure, AnOutputThatCannotBeIsToldBeforeAnythingIsMeasured) {
   const ProgramRun nowhere = accocal({"measure", "-o", "/nonexistent/samples.json"});
   EXPECT_EQ(nowhere.exit_code, 4);
   EXPECT_EQ(nowhere.err,
-            "accocal: /nonexistent/samples.json: cannot be written: No such file or directory; "
-            "make the folder /nonexistent first\n");
+            "accocal: /nonexistent/samples.json: cannot be written: there is no folder /nonexistent; make it first\n");
   const ProgramRun folder = accocal({"measure", "-o", "/tmp"});
   EXPECT_EQ(folder.exit_code, 4);
-  EXPECT_EQ(folder.err, "accocal: /tmp: cannot be written: Is a directory\n");
+  EXPECT_EQ(folder.err, "accocal: /tmp: cannot be written: is a folder; name a file in it\n");
 }
 
 /// The children of a process, in the order in which they were started.

@@ -71,7 +71,7 @@ TEST(Exit, CodesSayWhoseFaultItWas) {
   const ProgramRun nowhere =
       accosim({"run", "scenarios/mixed_a100_v100.json", "--trace", "/no/such/folder/trace.json"});
   EXPECT_EQ(nowhere.exit_code, 4);
-  EXPECT_NE(nowhere.err.find("make the folder /no/such/folder first"), std::string::npos) << nowhere.err;
+  EXPECT_NE(nowhere.err.find("there is no folder /no/such/folder; make it first"), std::string::npos) << nowhere.err;
   EXPECT_EQ(accosim({"list"}, "/dev/full").exit_code, 4);
 }
 

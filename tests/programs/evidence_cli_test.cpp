@@ -17,6 +17,7 @@
 #include "tests/support/gpu_document.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace accosim {
 namespace {
@@ -172,15 +173,58 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   EXPECT_EQ(accosim({"import", "nccl-tests", log, "-o", log}).exit_code, 1);
   EXPECT_EQ(accosim({"import", "nccl-tests", samples}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", samples}).exit_code, 1);
-  // Five samples make no constants, and so no file.
-  const std::string few = (folder / "few.csv").string(), none = (folder / "none.json").string();
+  // Five samples tell what they can.
+  const std::string few = (folder / "few.csv").string(), told = (folder / "told.json").string();
   const std::string all = text_of(samples);
   std::size_t end = 0;
   for (int line = 0; line < 6; ++line) end = all.find('\n', end) + 1;
   std::ofstream(few) << all.substr(0, end);
-  EXPECT_EQ(accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", none}).exit_code, 1);
-  EXPECT_FALSE(std::filesystem::exists(none));
+  const ProgramRun of_five = accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", told});
+  EXPECT_EQ(of_five.exit_code, 0) << of_five.err;
+  EXPECT_NE(of_five.out.find("with 5 samples intervals of predictions stay as wide as the kind's"), std::string::npos);
+  EXPECT_NE(text_of(told).find("accosim fit, 5 collectives"), std::string::npos);
+  // From a pipe, and packed.
+  std::ofstream(folder / "log.txt") << text;
+  for (const std::string how : {"< log.txt accosim import nccl-tests - --collective all_reduce",
+                                "gzip -c log.txt | accosim import nccl-tests - --collective all_reduce",
+                                "gzip -c log.txt > all_reduce.gz; accosim import nccl-tests all_reduce.gz"}) {
+    std::string line = how;
+    line.replace(line.find("accosim"), 7, kAccosimProgram);
+    const ProgramRun piped = run_program("/bin/sh", {"-c", line + " --fabric dgx-a100-1x8"}, folder);
+    EXPECT_EQ(piped.exit_code, 0) << piped.err;
+    EXPECT_EQ(piped.out, text_of(samples)) << how;
+  }
   std::filesystem::remove_all(folder);
+}
+
+TEST(Fit, ANetworkThatIsSetUpWronglyIsSaidBeforeAnythingIsWritten) {
+  // Two nodes of 4 GPUs with four NICs of 25 GB/s each: 100 GB/s of bus bandwidth, of which 128 MiB in 40 ms,
+  // 2 (8 - 1) / 8 x 134 MB / 40 ms, are 5.9.
+  const TemporaryFolder folder;
+  const std::string cluster = folder
+                                  .write("cluster.json", R"({"schema": "accosim.cluster/1", "name": "f", "nodes": [{
+    "count": 2, "gpus": 4, "device": "A100-SXM4-80GB", "intra": {"kind": "nvlink", "bandwidth": "300 GB/s"},
+    "nics": {"kind": "slingshot", "count": 4, "bandwidth": "200 Gbit/s"}}]})")
+                                  .string();
+  std::string rows = "source,fabric,collective,ranks,nodes,bytes,time_us\n";
+  for (const auto& [bytes, time] : std::vector<std::pair<int, int>>{
+           {1024, 52}, {65536, 325}, {1048576, 1500}, {16777216, 5040}, {67108864, 21300}, {134217728, 40000}})
+    rows += "us,f,all_reduce,8,2," + std::to_string(bytes) + "," + std::to_string(time) + "\n";
+  const std::string samples = folder.write("samples.csv", rows).string();
+  const std::string fitted = (folder.path / "fitted.json").string();
+  const ProgramRun fit = accosim({"fit", samples, "--cluster", cluster, "-o", fitted});
+  EXPECT_EQ(fit.exit_code, 1);
+  EXPECT_EQ(fit.out.rfind("! these samples are not of links that work as slingshot usually does: ", 0), 0u) << fit.out;
+  EXPECT_NE(fit.out.find("5.87 of 100 GB/s"), std::string::npos) << fit.out;
+  EXPECT_NE(fit.out.find("look at: whether NCCL uses RDMA and not TCP"), std::string::npos) << fit.out;
+  EXPECT_NE(fit.err.find("nothing is written"), std::string::npos) << fit.err;
+  EXPECT_FALSE(std::filesystem::exists(fitted));
+  EXPECT_EQ(accosim({"fit", samples, "--cluster", cluster}).exit_code, 0);  // to look at
+  ASSERT_EQ(accosim({"fit", samples, "--cluster", cluster, "-o", fitted, "--force"}).exit_code, 0);
+  const ProgramRun compared = accosim({"compare", "finetune_2x4_a100", "--no-tuned", "--set", "/cluster=" + fitted});
+  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_NE(compared.out.find("[doubtful_network]"), std::string::npos) << compared.out;
+  EXPECT_NE(unwrapped(compared.out).find("times as long as slingshot usually does"), std::string::npos);
 }
 
 TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {

@@ -204,7 +204,7 @@ TEST(StandardOutput, ThatIsFullOrClosedIsToldByEveryVerb) {
   for (const char* option : {"-o", "--trace", "--loss"}) {
     const ProgramRun run = accocal(train({option, "/dev/full"}));
     EXPECT_EQ(run.exit_code, 4) << option;
-    EXPECT_EQ(run.err, "accocal: /dev/full: cannot be written: No space left on device\n");
+    EXPECT_EQ(run.err, "accocal: /dev/full: cannot be written: the disk is full; make room\n");
   }
   EXPECT_EQ(accosim({"run", kScenario, "--trace", "/dev/full"}).exit_code, 4);
   EXPECT_EQ(accosim({"run", kScenario, "--trace", "/dev/null"}).exit_code, 0);
@@ -222,6 +222,35 @@ TEST(StandardOutput, NamedAsAFileComesAfterWhatWasPrinted) {
   const std::string text = text_of(all);
   EXPECT_EQ(text.substr(0, text.find("{\"displayTimeUnit\"")), accosim({"run", kScenario, "--schedule", "acco"}).out);
   EXPECT_EQ(names_in(folder.path), Words{"all"});
+}
+
+TEST(Written, IsToldOnStandardErrorUnlessItIsTheOutput) {
+  const TemporaryFolder folder;
+  const std::string rows = folder.path / "rows.jsonl", csv = folder.path / "rows.csv";
+  const auto file = [&](const std::string& name) { return (folder.path / name).string(); };
+  const auto told = [&](Words words, const std::string& path, const std::string& what) {
+    words.insert(words.end(), {"-o", path});
+    const ProgramRun run = accosim(words);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_NE(run.err.find("accosim: wrote " + path + " (" + what + ")\n"), std::string::npos) << run.err;
+    words.back() = "/dev/stdout";
+    EXPECT_EQ(accosim(words).err.find("wrote"), std::string::npos) << words[0];
+    EXPECT_EQ(accosim(words, file("redirected")).err.find("wrote"), std::string::npos) << "a file is behind it";
+  };
+  const ProgramRun swept =
+      accosim({"sweep", kScenario, "--schedule", "ddp", "--no-tuned", "--over", "/training/micro_batch_size=1,2",
+               "--over", "/training/gradient_accumulation_steps=2,4,6", "-o", rows, "--csv", csv});
+  EXPECT_EQ(swept.err, "accosim: wrote " + rows + " (rows of 6 configurations)\naccosim: wrote " + csv +
+                           " (table of 6 configurations)\n");
+  told({"plot", "--kind", "map", rows}, file("map.svg"), "map of winners, 6 configurations");
+  told({"plot", "--kind", "curve", rows}, file("curve.svg"), "curves of a sweep, 3 configurations");
+  told({"merge", rows}, file("merged.jsonl"), "rows of 6 configurations");
+  told({"report", rows}, file("sweep.html"), "page of a sweep, 6 configurations");
+  told({"plot", "--kind", "memory", kScenario, "--schedule", "ddp"}, file("memory.svg"), "memory of 1 schedule");
+  told({"explain", "--graph", kScenario, "--schedule", "ddp"}, file("graph.dot"), "graph of 1 schedule");
+  told({"report", "--no-tuned", kScenario, "--schedule", "ddp"}, file("page.html"), "page of 1 schedule");
+  const ProgramRun traced = accosim({"run", kScenario, "--schedule", "ddp", "--trace", file("trace.json")});
+  EXPECT_EQ(traced.err, "accosim: wrote " + file("trace.json") + " (trace of 1 schedule)\n");
 }
 
 /// Bytes that a process has written to a file of `folder` that is not in its place yet.
@@ -293,6 +322,13 @@ TEST(Input, ThatNeverEndsOrNeverBeginsIsRefusedAtOnce) {
                                      {"fit", rows, "--cluster", odd},
                                      {"fit", rows, odd, "--cluster", "scenarios/clusters/dgx-a100-1x8.json"},
                                      {"import", "nccl-tests", odd}};
+    // Readers of rows.
+    of_accosim.push_back({"report", odd, "-o", (folder.path / "page.html").string()});
+    of_accosim.push_back({"plot", "--kind", "map", odd, "-o", (folder.path / "map.svg").string()});
+    of_accosim.push_back({"merge", odd, "-o", (folder.path / "rows.json").string()});
+    if (!is_folder && odd != socket_path)
+      of_accosim.push_back(
+          {"sweep", kScenario, "--over", "/training/micro_batch_size=1,2", "-o", odd, "--resume", "--no-tuned"});
     if (!is_folder) {
       of_accosim.push_back({"fit", odd});
       of_accosim.push_back({"validate", odd});
@@ -311,6 +347,26 @@ TEST(Input, ThatNeverEndsOrNeverBeginsIsRefusedAtOnce) {
     }
   }
   close(listens);
+}
+
+TEST(Input, OfLinksInACircleIsToldAsSuch) {
+  const TemporaryFolder folder;
+  const std::string loop = (folder.path / "loop").string();
+  fs::create_symlink("loop", loop);
+  for (const Words& arguments : std::vector<Words>{{"compare", loop},
+                                                   {"fit", loop},
+                                                   {"validate", loop},
+                                                   {"validate", "--samples", loop},
+                                                   {"merge", loop, "-o", (folder.path / "rows.json").string()},
+                                                   {"report", loop, "-o", (folder.path / "page.html").string()},
+                                                   {"compare", kScenario, "--convergence", loop},
+                                                   {"compare", kScenario, "--trace", loop}}) {
+    const ProgramRun run = accosim(arguments);
+    EXPECT_NE(run.exit_code, 0) << arguments[0];
+    EXPECT_EQ(run.err.find("Too many levels"), std::string::npos) << arguments[0] << ": " << run.err;
+    EXPECT_NE(run.err.find("loop"), std::string::npos) << arguments[0] << ": " << run.err;
+    EXPECT_NE(run.err.find("circle"), std::string::npos) << arguments[0] << ": " << run.err;
+  }
 }
 
 TEST(Input, ThatIsEmptyIsToldBeforeTheOutput) {

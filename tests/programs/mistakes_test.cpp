@@ -31,7 +31,7 @@ const std::vector<Mistake> kMistakes{
      R"("parallel": {"tensor_parallel_size": 8})"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/pipeline_parallel_size=4)"},
      R"("parallel": {"pipeline_parallel_size": 4})"},
-    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/parallel/tp=8)"}, R"("tensor_parallel_size")"},
+    {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/parallel/tp_size=8)"}, R"("tensor_parallel_size")"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/parallel/tensor_parallel_size=5)"}, R"(write 4 or 8)"},
     {{R"(compare)", R"(mine.json)", R"(--set)", R"(/training/context_parallel_size=2)"},
      R"(context parallelism is not modelled)"},

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "build_info/programs.hpp"
+#include "models/base/stages.hpp"
 #include "models/read/library.hpp"
 #include "sim/app/help_text.hpp"
 #include "sim/app/verbs.hpp"
@@ -153,10 +154,23 @@ TEST(ProgressLine, ShowsOnATerminalAndGoesAgain) {
   EXPECT_EQ(on_terminal(80, [] { const Progress progress("short"); }), "") << "what ends at once is not told";
 }
 
+TEST(ProgressLine, SaysHowMuchOfItsStepsIsOver) {
+  if (on_terminal(80, [] {}) == kNoTerminal) GTEST_SKIP() << "this machine gives no pseudo-terminal";
+  const Variable term("TERM", "xterm"), columns("COLUMNS", nullptr);
+  const auto work = [] {
+    const Progress progress("counting");
+    Steps steps(4);
+    steps.over();
+    pause();  // until the other end has seen enough
+  };
+  const std::string seen = on_terminal(80, work, " left (");
+  EXPECT_NE(seen.find("accosim: counting: 25 %, "), std::string::npos) << seen;
+}
+
 TEST(ProgressLine, SaysWhatTakesLongAndHowFarItIs) {
   if (on_terminal(80, [] {}) == kNoTerminal) GTEST_SKIP() << "this machine gives no pseudo-terminal";
   const Variable term("TERM", "xterm"), columns("COLUMNS", nullptr);
-  const std::string playing = "accosim: playing every message of acco (1 s)", seeds = " of 10000 (1 s)";
+  const std::string playing = "accosim: playing every message of acco (1 s)", seeds = " of 10000";
   const std::string messages = program_on_terminal(
       80, kAccosimProgram,
       {"explain", "finetune_2x4_a100", "--messages", "--schedule", "acco", "--set", "/cluster/nodes/0/count=2000"},

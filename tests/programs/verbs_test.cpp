@@ -7,6 +7,7 @@
 
 #include "build_info/programs.hpp"
 #include "models/base/text.hpp"
+#include "sim/app/command_line.hpp"
 #include "tests/support/program.hpp"
 
 namespace accosim {
@@ -76,6 +77,40 @@ TEST(Verbs, NameOnlyOptionsThatTheyHave) {
       }
     }
   }
+}
+
+/// The words that lead to each verb that does something, and the verb.
+std::vector<std::pair<Texts, Verb>> ways_to_verbs(const std::vector<Verb>& verbs = all_verbs(),
+                                                  const Texts& before = {}) {
+  std::vector<std::pair<Texts, Verb>> ways;
+  for (const Verb& verb : verbs) {
+    Texts words = before;
+    words.push_back(verb.name);
+    if (!verb.modes.empty()) ways.emplace_back(words, verb);
+    for (auto& inner : ways_to_verbs(verb.verbs, words)) ways.push_back(std::move(inner));
+  }
+  return ways;
+}
+
+TEST(Verbs, NoOptionTakesAnEmptyText) {
+  // What a shell makes of a variable that is not set: the option would be ignored without a word.
+  int options = 0;
+  for (const auto& [way, verb] : ways_to_verbs())
+    for (const Option& option : verb.options) {
+      if (std::holds_alternative<bool>(option.value)) continue;
+      ++options;
+      Texts words = way;
+      if (option.names[0] == '-') words.push_back(name_of(option));
+      for (int i = 0; i < option.words; ++i) words.emplace_back();
+      testing::internal::CaptureStderr();
+      const ExitCode code = run_command_line(words, all_verbs());
+      const std::string said = testing::internal::GetCapturedStderr();
+      EXPECT_EQ(code, ExitCode::kBadCommandLine) << verb.name << " " << option.names << ": " << said;
+      // Words that begin no option may be taken for the argument before.
+      const bool told = said.find(name_of(option)) != std::string::npos || said.find("is empty") != std::string::npos;
+      EXPECT_TRUE(told) << verb.name << " " << option.names << ": " << said;
+    }
+  EXPECT_GT(options, 100);
 }
 
 TEST(Verbs, EveryOptionIsReadBySomeMode) {

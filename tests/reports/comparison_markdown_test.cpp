@@ -53,6 +53,19 @@ TEST(ComparisonMarkdown, HasARowAScheduleTheFastestFirst) {
       "yes |");
 }
 
+TEST(ComparisonMarkdown, MakesNoLinkOfWhatAScenarioSays) {
+  // A viewer makes a link of [text](address) and of <address>; escaped they are text.
+  const std::string link = "[x](javascript:alert(1)) <javascript:alert(2)>";
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.name = scenario.description = scenario.baseline = link;
+  std::ostringstream out;
+  const std::vector<RunResult> results = {result(link, 4, Statistics::kSynchronous)};
+  write_comparison_markdown(out, scenario, results, standing_of(contenders_of(results, link), {}), "a command");
+  EXPECT_NE(out.str().find("# [x\\](javascript:alert(1)) \\<javascript:alert(2)>\n"), std::string::npos) << out.str();
+  EXPECT_EQ(out.str().find("x](javascript"), std::string::npos) << out.str();
+  EXPECT_EQ(out.str().find(" <javascript"), std::string::npos) << out.str();
+}
+
 TEST(ComparisonMarkdown, HasMeasuredSamplesWithTheirInterval) {
   // Twice as fast with 1.25 times the samples: 1.6; an interval of the speedup from 1.28 to 2 is one of the samples
   // from 1 to 1.5625.

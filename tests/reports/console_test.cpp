@@ -403,6 +403,24 @@ TEST(Comparison, WhatAllSchedulesShareIsSaidOnce) {
   EXPECT_FALSE(has(compared(paper_like(), {zero1}, 100), "all schedules")) << "alone it shares nothing";
 }
 
+TEST(Comparison, WarningsThatDifferInFiguresAloneAreSaidOnceWithTheirRange) {
+  RunResult zero1 = result_of("zero1", "ZeRO-1", 1), dpu = result_of("dpu", "DPU", 1.2),
+            acco = result_of("acco", "ACCO", 1.4);
+  const auto inherited = [](const std::string& share, const std::string& device) {
+    return Warning{"inherited", share + " % of the time on " + device + " (about " + share + ")", "measure"};
+  };
+  zero1.warnings = {inherited("54", "V100-SXM2-32GB"), inherited("53", "V100-SXM2-32GB")};  // of two stages
+  dpu.warnings = {inherited("52", "V100-SXM2-32GB"), inherited("9", "A100-SXM4-40GB")};
+  acco.warnings = {inherited("54", "V100-SXM2-32GB"), inherited("9.5", "A100-SXM4-40GB"),
+                   inherited("7", "A100-SXM4-80GB")};
+  const std::string text = compared(paper_like(), {zero1, dpu, acco}, 100);
+  EXPECT_TRUE(has(text, "\nall schedules\n  ! 52 to 54 % of the time on V100-SXM2-32GB (about 52 to 54) [inherited]\n"))
+      << text;
+  EXPECT_TRUE(has(text, "\nDPU and ACCO\n  ! 9 to 9.5 % of the time on A100-SXM4-40GB (about 9 to 9.5) [inherited]\n"))
+      << text;
+  EXPECT_TRUE(has(text, "\nACCO\n  ! 7 % of the time on A100-SXM4-80GB (about 7) [inherited]\n")) << "another part";
+}
+
 TEST(TerminalText, ProseFollowsTheTerminalUpToALineThatCanBeRead) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "word ";

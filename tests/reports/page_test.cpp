@@ -1,6 +1,7 @@
 // Is the page what it says it is: the figures of the JSON, safe whatever names hold, spans that add up?
 #include "reports/page.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -208,7 +209,7 @@ TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
 }
 
 std::string answer_to(const Scenario& scenario, const std::vector<RunResult>& results) {
-  return answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}));
+  return answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), {});
 }
 
 // The faster one; the slower where the faster does not fit; both where the interval of their ratio holds 1.
@@ -250,6 +251,33 @@ TEST(Answer, NamesTheFastestThatFits) {
             "How long does zero1 take to train sample on 1.00B tokens, with 8 GPUs, 2 nodes x 4 sample GPU?");
 }
 
+TEST(Answer, SaysOfAMixSecondWhetherTheSlowerPartIsWorthAdding) {
+  const Scenario scenario = sample_scenario(2, 4);
+  const std::vector<RunResult> results = two_results();
+  FairComparison fair;
+  fair.adding = {"zero1",
+                 "4 A100-SXM4-80GB",
+                 {"4 V100-SXM2-32GB"},
+                 {1.4, {1.2, 1.6}, "11 and 5 micro-batches"},
+                 {0.8, {0.7, 0.9}, "8 micro-batches"}};
+  EXPECT_EQ(answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), fair),
+            answer_to(scenario, results) +
+                " Adding the V100s to the homogeneous subset of A100s, under the same schedule: 1.40x (1.20 to 1.60) "
+                "with load-balanced micro-batches (11 and 5), 0.80x (0.70 to 0.90) with even ones.");
+}
+
+TEST(Answer, ABaselineThatReducesInAnotherTypeIsSaidTo) {
+  // Megatron-LM's ZeRO-1 reduces in fp32 by itself, twice the bytes of the bf16 that the others have.
+  Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  scenario.schedules[0].gradient_dtype = Dtype::kFp32;
+  EXPECT_EQ(answer_to(scenario, results),
+            "acco takes 0:10:00 (80 %: 0:08:00 to 0:12:30), 2.00 times as fast as zero1 (1.80 to 2.20). Gradients of "
+            "zero1 are reduced in fp32, and here in bf16.");
+  scenario.schedules[3].gradient_dtype = Dtype::kFp32;
+  EXPECT_EQ(answer_to(scenario, results).find("Gradients of"), std::string::npos);
+}
+
 TEST(Answer, WhoIsFasterAtAPriceIsNamedWithIt) {
   const Scenario scenario = sample_scenario(2, 4);
   std::vector<RunResult> results = two_results();
@@ -276,6 +304,26 @@ TEST(Answer, WhoIsFasterAtAPriceIsNamedWithIt) {
       << answer_to(scenario, results);
   results[1].to_loss->far = true;  // of a model that is much smaller
   EXPECT_EQ(answer_to(scenario, results).find("to the same loss"), std::string::npos) << answer_to(scenario, results);
+}
+
+TEST(Answer, ComparesTheTwoSidesAndNotOneWithItself) {
+  // zero1 as it is written is near the best synchronous one, and ACCO far: the answer is not about the first two.
+  Scenario scenario = sample_scenario(2, 4);
+  scenario.best_synchronous.emplace();
+  scenario.best_synchronous->index = scenario.schedules.size();
+  scenario.best_synchronous->form = "zero3, hybrid";
+  scenario.best_synchronous->entry = "{}";
+  scenario.schedules.push_back(sample_schedule("zero3", "best"));
+  std::vector<RunResult> results = two_results();
+  results.push_back(results[0]);
+  results[2].label = "best";
+  results[2].speedup = results[2].speedup_same_batch = 1.01;
+  results[1].speedup = results[1].speedup_same_batch = 0.5;
+  EXPECT_EQ(answer_to(scenario, results).find("cannot be told apart"), std::string::npos)
+      << answer_to(scenario, results);
+  results[1].speedup = results[1].speedup_same_batch = 1;
+  EXPECT_NE(answer_to(scenario, results).find("(zero3, hybrid) and acco cannot be told apart"), std::string::npos)
+      << answer_to(scenario, results);
 }
 
 TEST(Answer, TheBestDelayedOneIsNamedOnce) {
@@ -348,6 +396,22 @@ TEST(Answer, WithoutAWinnerTheNearestIsNamed) {
             "No schedule is the fastest without a caveat. zero1 comes nearest: it takes 0:20:00 (80 %: 0:16:00 to "
             "0:25:00) for 1.00B tokens, with replicas that drift apart. acco is 2.00 times as fast, with replicas that "
             "drift apart and at 4 times the batch.");
+}
+
+TEST(Answer, WhereABatchHasGrownTheSynchronousScheduleThatIsBestThereIsNamed) {
+  Scenario scenario = sample_scenario(2, 4);
+  std::vector<RunResult> results = two_results();
+  results[1].batch_inflation = 1.5;
+  scenario.best_synchronous = AddedSchedule{0, "zero1", "", {}};
+  const double asked = samples_asked(scenario);
+  scenario.best_by_batch = {{asked, 0.1, "zero1"}, {1.5 * asked, 0.09, "zero1, micro-batch 6"}};
+  const std::string said = fmt::format(
+      "; at {:.0f} samples a step the best synchronous schedule is zero1, "
+      "micro-batch 6.",
+      1.5 * asked);
+  EXPECT_NE(answer_to(scenario, results).find(said), std::string::npos) << answer_to(scenario, results);
+  scenario.best_by_batch.pop_back();
+  EXPECT_EQ(answer_to(scenario, results).find("samples a step the best"), std::string::npos);
 }
 
 TEST(Answer, ABaselineThatDoesNotFitIsSaidToBeSuch) {

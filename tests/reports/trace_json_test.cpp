@@ -92,6 +92,31 @@ std::vector<Json> events_of(const Json& trace, const std::string& phase) {
   return events;
 }
 
+// Of a folded graph one rank stands for others: each that is asked for is drawn with what that does, and arrows join
+// ranks of one group of the whole graph.
+TEST(Trace, DrawsTheRanksThatAreAskedForOfAFoldedGraph) {
+  // Two groups of two ranks, {0, 1} and {2, 3}: 0 and 2 are alike, and 1 and 3.
+  const EventGraph folded = small_graph(2);
+  std::ostringstream out;
+  TraceWriter writer(out);
+  RanksShown shown{4, {{0, 2}, {1, 3}}, {{0}, {0}, {1}, {1}}};
+  writer.begin_schedule(folded, "acco", {}, 1, {}, shown);
+  writer.add(span_of(0, 0, kForward, 0, 1));
+  writer.add(part_of(7, 0, 1, 1, 2));
+  writer.add(part_of(7, 1, 1, 1, 2));
+  writer.finish();
+  const Json trace = Json::parse(out.str());
+  std::map<std::int64_t, std::set<std::string>> slices;  // by process: 1 is rank 0
+  for (const Json& event : events_of(trace, "X")) slices[event.at("pid").integer()].insert(event.at("name").text());
+  const std::set<std::string> all = {"forward", "reduce-scatter"}, meeting = {"reduce-scatter"};
+  EXPECT_EQ(slices, (std::map<std::int64_t, std::set<std::string>>{{1, all}, {2, meeting}, {3, all}, {4, meeting}}));
+  std::map<std::int64_t, std::vector<std::int64_t>> arrows;  // processes, by number
+  for (const std::string phase : {"s", "f"})
+    for (const Json& event : events_of(trace, phase))
+      arrows[event.at("id").integer()].push_back(event.at("pid").integer());
+  EXPECT_EQ(arrows, (std::map<std::int64_t, std::vector<std::int64_t>>{{1, {1, 2}}, {2, {3, 4}}}));
+}
+
 std::int64_t ns(const Json& microseconds) { return std::llround(microseconds.number() * 1000); }
 
 struct Slice {

@@ -91,6 +91,7 @@ TEST(ValidationJson, HoldsEverythingInSiUnits) {
 TEST(ValidationMarkdown, ASimulatorsOutputIsComparedAndNotScored) {
   Validation validation = sample();
   validation.sources.push_back({"sim", "", "Simulator", "http://sim", "", "", "", "its times are too regular"});
+  validation.sources.push_back({"odd", "", "Odd", "javascript:alert(1)", "", "", "", ""});
   ValidationRow theirs = row("sim/one", 1, 1.2);
   theirs.group = kSimulatorGroup;
   theirs.left_out = "a simulator's output, not a measurement";

@@ -120,7 +120,7 @@ TEST(Evaluations, SayWhatTheyDividedAndHowToWriteItDown) {
   EXPECT_NE(said->message.find("each A100-SXM4-80GB of \"a100\" does "), std::string::npos) << said->message;
   std::istringstream words(said->advice.substr(said->advice.find("--set")));
   for (std::string option, value; words >> option >> value;) set.push_back(value);
-  ASSERT_EQ(set.size(), 3U + 1 + 2 * 2) << said->advice;
+  ASSERT_EQ(set.size(), 3U + 1 + 1 + 2 * 2) << said->advice;
   EXPECT_EQ(run().tokens_per_second, divided.tokens_per_second);
 }
 

@@ -9,7 +9,9 @@
 #include "models/read/load.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evidence/step_spreads.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
@@ -73,6 +75,31 @@ TEST(FitSteps, ShippedCasesGiveTheShippedOverheads) {
   EXPECT_NEAR(fit.overheads.fused, shipped.fused, 0.01 * shipped.fused);
   EXPECT_NEAR(fit.overheads.flash_1, shipped.flash_1, 0.01 * shipped.flash_1);
   EXPECT_NEAR(fit.overheads.product_slope, shipped.product_slope, 0.01 * shipped.product_slope);
+}
+
+TEST(StepSpreads, AreWhatErrorsHaveBeyondTheIntervals) {
+  // Two steps off by 0.3 either way in logs: of a normal distribution whose mean absolute value is 0.3 the standard
+  // deviation is 0.3 sqrt(pi / 2) = 0.376, and they were predicted with 0.1: sqrt(0.376^2 - 0.1^2) = 0.3625 is missing.
+  EXPECT_NEAR(missing_spread({{0.3, 0.1}, {-0.3, 0.1}}), 0.3625, 1e-4);
+  // One of five that is far off counts as often as it is: mean 0.2, so 0.2507, not the 0.443 of squares.
+  EXPECT_NEAR(missing_spread({{0.96, 0}, {0.01, 0}, {0.01, 0}, {0.01, 0}, {0.01, 0}}), 0.2507, 1e-4);
+  EXPECT_EQ(missing_spread({{0.1, 0.2}, {0, 0.2}}), 0) << "the interval is wide enough";
+  EXPECT_EQ(missing_spread({}), 0);
+}
+
+TEST(StepSpreads, ShippedCasesGiveTheShippedOnes) {
+  if (!thorough()) GTEST_SKIP() << "takes long under a sanitizer";
+  const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
+  const std::vector<FittedSpread> fitted = fit_step_spreads(published, {}, 2, NetworkKind::kSimgrid);
+  std::vector<StepSpread> shipped = constants().devices;
+  shipped.insert(shipped.begin(), {constants().split, constants().mixed});
+  ASSERT_EQ(fitted.size(), shipped.size());
+  for (std::size_t i = 0; i < shipped.size(); ++i) {
+    EXPECT_EQ(fitted[i].spread.name, shipped[i].name);
+    EXPECT_EQ(fitted[i].spread.cases, shipped[i].cases) << shipped[i].name;
+    EXPECT_NEAR(fitted[i].spread.spread, shipped[i].spread, 0.02) << shipped[i].name;
+  }
+  EXPECT_EQ(constants().mixed.cases, 4);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Do results compare what they say they compare, and warn of what they should?
 #include "sim/result/run.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,10 +9,12 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <tuple>
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
+#include "models/spec/constants.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/scenario.hpp"
@@ -36,13 +39,13 @@ bool warns(const RunResult& result, const std::string& code) {
 }
 
 TEST(Compare, SpeedupsHaveIntervalsAndTheBaselineHasNone) {
-  // 80 % of a log-normal ratio: value x exp(-+ 1.28155 s), s^2 = 0.08^2 + the squared differences of both parts'
-  // spreads.
+  // 80 % of a log-normal ratio: value x exp(-+ 1.28155 s), s^2 = that of ratios^2 + the squared differences of both
+  // parts' spreads.
   const std::vector<RunResult> results = compare(sample_scenario(2, 4), {0, 1, 3}, kReference);
   EXPECT_FALSE(results[0].speedup_interval || results[0].speedup_same_batch_interval);
   for (const RunResult& result : {results[1], results[2]}) {
     const Spread &own = result.spread, &base = results[0].spread;
-    const double spread = std::sqrt(0.08 * 0.08 + std::pow(own.compute - base.compute, 2) +
+    const double spread = std::sqrt(std::pow(constants().ratio_spread, 2) + std::pow(own.compute - base.compute, 2) +
                                     std::pow(own.communication - base.communication, 2));
     EXPECT_NEAR(std::log(result.speedup_interval->high / *result.speedup), 1.28155 * spread, 1e-6);
     EXPECT_NEAR(std::log(result.speedup_interval->low / *result.speedup), -1.28155 * spread, 1e-6);
@@ -190,6 +193,21 @@ TEST(Warnings, SayWhatTheirThresholdsMean) {
   EXPECT_FALSE(warns(of(fast, 3), "not_periodic"));
 }
 
+TEST(Warnings, SayWhatIsWrittenAndChangesNothing) {
+  const auto of = [](const std::vector<std::string>& sets) { return advised(load_sample(sets), 0, kReference); };
+  EXPECT_TRUE(warns(of({"/training/autocast=bf16"}), "autocast_casts_nothing"));
+  EXPECT_FALSE(warns(of({"/training/autocast=bf16", "/training/precision=fp32"}), "autocast_casts_nothing"));
+  EXPECT_FALSE(warns(of({"/training/autocast=bf16", "/schedules/1/parameter_dtype=fp32"}), "autocast_casts_nothing"))
+      << "another schedule has something to cast";
+  const std::string model =
+      R"(/model={"model_type": "gpt2", "n_layer": 1, "n_embd": 64, "n_head": 4, "n_positions": 512,
+    "vocab_size": 100, "attn_pdrop": 0.1)";
+  EXPECT_TRUE(warns(of({model + "}"}), "keys_not_read"));
+  EXPECT_FALSE(warns(of({model + "}", "/training/dropout=0.1"}), "keys_not_read"));
+  EXPECT_TRUE(warns(of({model + R"(, "new_thing": 3})", "/training/dropout=0.1"}), "keys_not_read"));
+  EXPECT_FALSE(warns(of({}), "keys_not_read"));
+}
+
 TEST(Warnings, SayNoMoreOfADifferenceThanMatters) {
   EXPECT_EQ(difference_in_words(-4e-14), "less than 0.01 %");
   EXPECT_EQ(difference_in_words(-0.0023), "0.23 %");
@@ -226,11 +244,48 @@ TEST(Warnings, AskAboutWhatNoHardwareHas) {
   // Ada has no NVLink at all.
   EXPECT_EQ(asked({"/cluster/nodes/0/device/architecture=ada"}),
             "/cluster/nodes/0/intra/kind is nvswitch, and no GPU of the generation ada has NVLink\n");
+  // A GPU that throttles takes a little longer; a million times is a slip, and so is a thousandth.
+  EXPECT_EQ(asked({"/cluster/nodes/0/device/slowdown=1.5"}), "");
+  EXPECT_EQ(asked({"/cluster/nodes/0/device/slowdown=1e6"}),
+            "/cluster/nodes/0/device/slowdown makes a GPU 1e+06 times slower\n");
+  EXPECT_EQ(asked({"/cluster/nodes/0/device/slowdown=0.001"}),
+            "/cluster/nodes/0/device/slowdown makes a GPU 1e+03 times faster\n");
   // Nothing shipped is asked about anything.
   for (const ShippedFile& file : shipped_files(FileKind::kScenario))
     EXPECT_TRUE(looks_wrong(load_scenario(file.name, {}).scenario.cluster).empty()) << file.name;
   for (const ShippedFile& file : shipped_files(FileKind::kCluster))
     EXPECT_TRUE(looks_wrong(load_cluster(file.name)).empty()) << file.name;
+}
+
+TEST(Warnings, AskHowManyGpusAreJoined) {
+  // Eight V100 are a hybrid cube mesh, and sixteen or eight later ones behind a switch. Four may be joined in pairs.
+  const auto joined = [&](const char* device, int gpus, const char* kind) {
+    return looks_wrong(load_scenario("pretrain_4x8_a100", {"/training/autocast=none", "/training/precision=fp32",
+                                                           fmt::format("/cluster/nodes/0/device={}", device),
+                                                           fmt::format("/cluster/nodes/0/gpus={}", gpus),
+                                                           fmt::format("/cluster/nodes/0/intra={{\"kind\": \"{}\", "
+                                                                       "\"bandwidth\": \"15 GB/s\"}}",
+                                                                       kind)})
+                           .scenario.cluster);
+  };
+  const std::vector<Warning> mesh = joined("V100-SXM2-32GB", 8, "nvlink");
+  ASSERT_EQ(mesh.size(), 1U);
+  EXPECT_EQ(mesh[0].message,
+            "/cluster/nodes/0/intra/kind is nvlink, the same number of links between every two of 8 V100-SXM2-32GB, "
+            "and no board has that with more than 4");
+  EXPECT_EQ(mesh[0].advice,
+            "write \"cube_mesh\", which joins the V100 of a DGX-1, or the \"links\" that nvidia-smi topo -m shows");
+  EXPECT_EQ(joined("V100-SXM2-32GB", 16, "nvlink").at(0).advice, "write \"nvswitch\"");
+  EXPECT_EQ(joined("H100-SXM", 8, "nvlink").at(0).advice, "write \"nvswitch\"");
+  EXPECT_EQ(joined("RTX-3090", 4, "nvlink").at(0).advice,
+            "bridges join pairs of boards, and a ring of all goes over PCIe: write \"pcie\"");
+  EXPECT_EQ(joined("A100-SXM4-80GB", 8, "cube_mesh").at(0).advice,
+            "write \"nvswitch\", or the \"links\" between these GPUs");
+  for (const auto& [device, gpus, kind] :
+       {std::tuple("V100-SXM2-32GB", 4, "nvlink"), std::tuple("A100-SXM4-80GB", 4, "nvlink"),
+        std::tuple("RTX-3090", 2, "nvlink"), std::tuple("V100-SXM2-32GB", 8, "cube_mesh"),
+        std::tuple("V100-SXM2-32GB", 8, "nvswitch")})
+    EXPECT_TRUE(joined(device, gpus, kind).empty()) << device << " " << gpus << " " << kind;
 }
 
 const Warning* ranks_wait_of(const RunResult& result) {
@@ -274,8 +329,8 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
 TEST(Waiting, FastStagesThatWaitGetMoreBlocks) {
   // Half of the stages are three times as slow, and the others idle for most of an update; all do the same
   // micro-batches, so that only other blocks help.
-  std::vector<std::string> sets{"/cluster/nodes/*/gpus=4", "/cluster/nodes/1/device/slowdown=3",
-                                "/model/num_hidden_layers=12", R"(/training/parallel={"pipeline_parallel_size": 2})"};
+  std::vector<std::string> sets{"/cluster/nodes/*/gpus=4", "/cluster/nodes/1/device/slowdown=3", "/model/n_layer=12",
+                                R"(/training/parallel={"pipeline_parallel_size": 2})"};
   const auto with = [&] { return advised(load_sample(sets, 2), 0, kReference); };  // zero1
   const RunResult before = with();
   const Warning* const warning = ranks_wait_of(before);

@@ -28,27 +28,27 @@ TEST(SweepWorth, IsCountedUnderEachScheduleAndTheFastest) {
 // The ratio is 0.5 at 10 Gbit/s and 2 at 20, so 1 in the middle of the logarithms: 10 sqrt(2) = 14.14 Gbit/s.
 TEST(SweepWorth, ChangesWhereBothAreEquallyFast) {
   const SweepRows rows = fair_rows({0.5, 2, 1.5});
-  const std::vector<WorthChange> changes = worth_changes(rows, 0, {});
-  ASSERT_EQ(changes.size(), 1U);
-  EXPECT_TRUE(changes[0].where.from);
-  EXPECT_NEAR(changes[0].where.low, 10 * std::sqrt(2), 1e-9);
-  EXPECT_TRUE(worth_changes(rows, std::nullopt, {}).empty());
-  EXPECT_EQ(changes[0].part, "32 A100");
-  EXPECT_EQ(changes[0].others, "64 V100");
+  const std::vector<WorthCourse> courses = worth_courses(rows, 0, {});
+  ASSERT_EQ(courses.size(), 1U);
+  EXPECT_EQ(courses[0].where.sides, (std::vector<Side>{Side::kSlower, Side::kFaster}));
+  EXPECT_NEAR(courses[0].where.bounds.at(0).from.low, 10 * std::sqrt(2), 1e-9);
+  EXPECT_TRUE(worth_courses(rows, std::nullopt, {}).empty());
+  EXPECT_EQ(courses[0].parts, std::vector<std::string>{"32 A100"});
+  EXPECT_EQ(courses[0].others, std::vector<std::string>{"64 V100"});
 }
 
 TEST(SweepWorth, FallsToo) {
-  const std::vector<WorthChange> changes = worth_changes(fair_rows({2, 2, 0.5}), 0, {});
-  ASSERT_EQ(changes.size(), 1U);
-  EXPECT_FALSE(changes[0].where.from);
-  EXPECT_NEAR(changes[0].where.low, 20 * std::sqrt(2), 1e-9);
+  const std::vector<WorthCourse> courses = worth_courses(fair_rows({2, 2, 0.5}), 0, {});
+  ASSERT_EQ(courses.size(), 1U);
+  EXPECT_EQ(courses[0].where.sides, (std::vector<Side>{Side::kFaster, Side::kSlower}));
+  EXPECT_NEAR(courses[0].where.bounds.at(0).until.high, 20 * std::sqrt(2), 1e-9);
 }
 
 TEST(SweepWorth, OfAlikeGpusNothingIsSaid) {
   SweepRows rows = fair_rows({1, 1, 1});
   for (Row& row : rows.rows) row.alone->part.clear();
   EXPECT_EQ(worth_of(rows, 0, {}).points, 0U);
-  EXPECT_TRUE(worth_changes(rows, 0, {}).empty());
+  EXPECT_TRUE(worth_courses(rows, 0, {}).empty());
   rows.heading.fair = false;
   EXPECT_THROW(check_score(rows.heading, Score::kAlone), BadInput);
   EXPECT_NO_THROW(check_score(rows.heading, Score::kSameBatch));
@@ -97,9 +97,9 @@ std::vector<Row> played(const std::vector<std::string>& axes, PartCache& cache) 
 TEST(SweepFair, APartIsPlayedOnceForAllPointsAtWhichItIsTheSame) {
   PartCache cache;
   const std::vector<Row> rows = played({"/cluster/nodes/1/nics/bandwidth=50,200 Gbit/s"}, cache);
-  EXPECT_EQ(cache.size(), 1U) << "32 A100 that never waited would still be slower, and are not played";
+  EXPECT_EQ(cache.size(), 3U) << "the H100 once, the A100 at either rate";
   played({"/cluster/nodes/1/count=1,2"}, cache);
-  EXPECT_EQ(cache.size(), 3U);
+  EXPECT_EQ(cache.size(), 7U) << "both kinds at either number";
   for (const Row& row : rows) {
     ASSERT_TRUE(row.done()) << row.failure;
     ASSERT_TRUE(row.alone);
@@ -119,6 +119,59 @@ TEST(SweepFair, AlikeGpusAreTheirOwnPart) {
   EXPECT_EQ(*rows[0].schedules[rows[0].alone->schedule].over_alone, 1);
   EXPECT_EQ(rows[1].alone->part, "16 H100-SXM");
   EXPECT_EQ(rows[1].alone->others, "8 A100-SXM4-80GB");
+}
+
+/// Rows of 8 A100 with a ddp that reduces every micro-batch, zero1, zero3 and acco, of which 2 stages can have two.
+std::pair<Heading, std::vector<Row>> over_stages(const std::string& stages, const std::vector<std::string>& schedules) {
+  Sweep sweep{"finetune_1x8_a100",
+              {R"(/schedules=[{"name": "ddp", "sync": "every_micro_batch"}, {"name": "zero1"}, {"name": "zero3"},
+                              {"name": "acco"}])",
+               "/baseline=ddp", "/published={}", "/training/gradient_accumulation_steps=8"},
+              schedules,
+              {}};
+  sweep.space.parts.push_back(
+      {.kind = Space::Kind::kAxis, .axis = parse_axis("/training/parallel/pipeline_parallel_size=" + stages)});
+  const Heading heading = heading_of(sweep, NetworkKind::kReference);
+  std::vector<Row> rows;
+  PartCache cache;
+  for (std::size_t i = 0; i < heading.points; ++i)
+    rows.push_back(play_point(sweep, heading, i, NetworkKind::kReference, cache));
+  return {heading, rows};
+}
+
+TEST(SweepLeftOut, ARowKeepsTheSchedulesThatCanBeHad) {
+  const auto [heading, rows] = over_stages("1,2", {});
+  EXPECT_EQ(heading.schedules,
+            (std::vector<std::string>{"ddp", "zero1", "zero3", "acco", "best delayed or local", "best synchronous"}));
+  ASSERT_TRUE(rows[0].done() && rows[1].done()) << rows[0].failure << rows[1].failure;
+  EXPECT_TRUE(rows[0].left_out.empty());
+  EXPECT_TRUE(rows[1].has(1) && rows[1].has(3) && rows[1].has(4) && rows[1].has(5));
+  EXPECT_NE(rows[1].left_out[0].find("sync is \"every_micro_batch\""), std::string::npos) << rows[1].left_out[0];
+  EXPECT_NE(rows[1].left_out[2].find("gathers the parameters of every micro-batch anew"), std::string::npos);
+  EXPECT_TRUE(rows[0].schedules[1].speedup) << "over ddp";
+  EXPECT_FALSE(rows[1].schedules[1].speedup) << "ddp, which all speedups are over, is not there";
+  EXPECT_GT(rows[1].schedules[1].tokens_per_second, 0);
+  EXPECT_FALSE(rows[1].schedules[2].fits());
+  // Read back they are the same.
+  EXPECT_EQ(line_of(heading, read_row(heading, line_of(heading, rows[1]), "f", 2)), line_of(heading, rows[1]));
+}
+
+TEST(SweepLeftOut, TheFirstPointMayLackOnesThatOthersHave) {
+  const auto [heading, rows] = over_stages("2,1", {});
+  EXPECT_EQ(heading.schedules,
+            (std::vector<std::string>{"zero1", "acco", "ddp", "zero3", "best delayed or local", "best synchronous"}));
+  ASSERT_TRUE(rows[0].done() && rows[1].done()) << rows[0].failure << rows[1].failure;
+  EXPECT_TRUE(!rows[0].has(2) && !rows[0].has(3) && rows[1].left_out.empty());
+  EXPECT_EQ(heading.baseline, "ddp") << "as it is written, wherever it can be had";
+  EXPECT_EQ(rows[1].schedules[2].speedup, 1);
+  EXPECT_FALSE(rows[0].schedules[0].speedup) << "over what this point lacks";
+}
+
+TEST(SweepLeftOut, WhereNothingIsLeftThePointFails) {
+  const auto [heading, rows] = over_stages("1,2", {"zero3"});
+  EXPECT_EQ(heading.schedules, std::vector<std::string>{"zero3"});
+  EXPECT_TRUE(rows[0].done());
+  EXPECT_EQ(rows[1].failure.find("zero3: zero3 gathers the parameters"), 0U) << rows[1].failure;
 }
 
 }  // namespace

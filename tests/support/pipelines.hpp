@@ -26,6 +26,7 @@ struct Pipeline {
   bool overlaps = false;
   double message = 0;
   std::vector<std::vector<double>> forward{}, backward{};  ///< by stage and chunk
+  int group = 0;  ///< micro-batches that chunks take at once; 0: as many as there are stages
 };
 
 /// Each chunk of each stage takes f forward and b backward.
@@ -42,6 +43,7 @@ inline Costs costs_of(const Pipeline& of, const ScheduleSpec& spec = sample_sche
   Parallel& parallel = scenario.training.parallel;
   parallel.pipeline = of.stages;
   parallel.chunks = of.chunks;
+  parallel.group = of.group;
   parallel.schedule = of.schedule;
   parallel.overlap_messages = of.overlaps;
   Costs costs = price(scenario, spec);

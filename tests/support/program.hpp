@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -44,10 +45,11 @@ struct TemporaryFolder {
   }
 };
 
-/// Runs `program` with `arguments`, in the folder `from`; stdout goes to `out_file` where one is named. Ended after 60
-/// s.
+/// Runs `program` with `arguments`, in the folder `from`; stdout goes to `out_file` where one is named. `meanwhile` is
+/// called once it has been started. Ended after 500 s.
 inline ProgramRun run_program(const std::string& program, const std::vector<std::string>& arguments,
-                              const std::filesystem::path& from, const std::string& out_file = "") {
+                              const std::filesystem::path& from, const std::string& out_file = "",
+                              const std::function<void(pid_t)>& meanwhile = nullptr) {
   const TemporaryFolder folder;
   const std::string out = out_file.empty() ? (folder.path / "out").string() : out_file;
   const std::string err = (folder.path / "err").string();
@@ -65,6 +67,7 @@ inline ProgramRun run_program(const std::string& program, const std::vector<std:
     }
     _exit(127);
   }
+  if (meanwhile) meanwhile(pid);
   int status = 0;
   rusage usage{};
   wait4(pid, &status, 0, &usage);

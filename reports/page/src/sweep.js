@@ -272,11 +272,12 @@ function showWorth({worth}) {
         shown('factor', one.over_alone), shown('factor', one.over_best_synchronous)]))));
 }
 
-function showFailed({failed, failures, axes}) {
-  if (failed.length === 0) return;
+function showFailed({failed, failures, left_out: leftOut, axes}) {
+  if (failed.length + leftOut.length === 0) return;
   byId('failed').hidden = false;
-  byId('failed').append(el('ul', {}, failures.map((text) => el('li', {dir: 'auto'}, text))),
-    el('div', {class: 'wide'}, table(failed.length < 200 ? '' : 'The first 200', ['point', ...axes.map(({name}) => nameOf(name)), 'why'],
+  byId('failed').append(el('ul', {}, [...leftOut, ...failures].map((text) => el('li', {dir: 'auto'}, text))));
+  if (failed.length === 0) return;
+  byId('failed').append(el('div', {class: 'wide'}, table(failed.length < 200 ? '' : 'The first 200', ['point', ...axes.map(({name}) => nameOf(name)), 'why'],
       failed.map(({index, at, why}) => [String(index), ...at.map(nameOf), el('span', {class: 'why', dir: 'auto'}, why)]))));
 }
 

@@ -14,6 +14,7 @@
 #include "models/base/json.hpp"
 #include "models/base/names.hpp"
 #include "models/base/outputs.hpp"
+#include "models/base/stops.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "models/read/load.hpp"
@@ -35,6 +36,7 @@
 #include "sim/knobs/knob_table.hpp"
 #include "sim/processes/workers.hpp"
 #include "sim/sweep/knob_axis.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {
@@ -62,7 +64,9 @@ std::vector<Option> search_options() {
                "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
        .value = Texts()},
       {.names = "--budget",
-       .help = "Try at most so many points. Where there are more candidates, the search goes from the best on",
+       .help =
+           "Simulate at most so many points. Those that are refused, do not fit or are pruned do not count, but at "
+           "most ten times as many are looked at. Where there are more candidates, the search goes from the best on",
        .value = std::string("2000 points"),
        .empty = "names no number",
        .default_shown = true},
@@ -81,6 +85,8 @@ std::vector<Option> search_options() {
       force_option()};
 }
 
+std::vector<Option> advise_options() { return joined(joined(play_options(), search_options()), winner_options()); }
+
 std::size_t budget_of(const Arguments& arguments) {
   std::string text = arguments.text("--budget");
   for (const char* const unit : {" points", " point"})
@@ -92,9 +98,16 @@ std::size_t budget_of(const Arguments& arguments) {
   return static_cast<std::size_t>(*number);
 }
 
+/// Who is told of evaluations as they come, in any order.
+struct Watcher {
+  std::function<void(std::size_t, const WrittenSchedule&)> seen = [](std::size_t, const WrittenSchedule&) {};
+  std::function<void()> tick{};
+};
+
 /// Evaluations of so many things in processes of their own, in their order; what fails has a reason.
 std::vector<WrittenSchedule> evaluations(int jobs, std::size_t count,
-                                         const std::function<Evaluation(std::size_t)>& work, Counted* progress) {
+                                         const std::function<Evaluation(std::size_t)>& work,
+                                         const Watcher& watcher = {}) {
   std::vector<WrittenSchedule> all(count);
   std::size_t at = 0;
   in_workers(
@@ -109,11 +122,9 @@ std::vector<WrittenSchedule> evaluations(int jobs, std::size_t count,
       [&](std::size_t i, const Outcome& outcome) {
         all[i].refusal = outcome.failure;
         if (outcome.failure.empty()) all[i].evaluation = from_bytes<Evaluation>(outcome.text);
-        if (progress != nullptr) progress->one_more(!outcome.failure.empty());
+        watcher.seen(i, all[i]);
       },
-      [&] {
-        if (progress != nullptr) progress->show();
-      });
+      watcher.tick);
   return all;
 }
 
@@ -121,7 +132,8 @@ const std::string& label_at(const Answer& answer, std::size_t index) {
   return answer.space.forms[candidate_of(answer.space, index).form].label;
 }
 
-Searched searched_of(const Answer& answer, int jobs) {
+/// `tried`: all that has been found out so far, for whoever is stopped.
+Searched searched_of(const Answer& answer, int jobs, std::vector<TriedPoint>& tried) {
   Counted progress(std::min(size_of(answer.space), answer.budget));
   return search(
       answer.space, answer.budget,
@@ -130,8 +142,14 @@ Searched searched_of(const Answer& answer, int jobs) {
           return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
                           label_at(answer, indices[i]), limit);
         };
+        progress.go_on(!limit.postponed, limit.postponed ? 0 : limit.waiting + indices.size());
+        const auto seen = [&](std::size_t i, const WrittenSchedule& each) {
+          const bool waits = each.evaluation.state == PointState::kPostponed;
+          progress.one_more(!each.refusal.empty(), waits);
+          if (!waits) tried.push_back({indices[i], each.evaluation, each.refusal});
+        };
         std::vector<TriedPoint> points;
-        for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, &progress))
+        for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, {seen, [&] { progress.show(); }}))
           points.push_back({indices[points.size()], each.evaluation, std::move(each.refusal)});
         return points;
       },
@@ -146,8 +164,8 @@ std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const A
     if (wanted.empty() || spec.label == scenario.baseline || contains(wanted, spec.label) ||
         contains(wanted, spec.name))
       labels.push_back(spec.label);
-  std::vector<WrittenSchedule> all = evaluations(
-      jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); }, nullptr);
+  std::vector<WrittenSchedule> all =
+      evaluations(jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); });
   for (std::size_t i = 0; i < all.size(); ++i) all[i].label = labels[i];
   return all;
 }
@@ -177,6 +195,15 @@ void add_breakdowns(Answer& answer, int jobs) {
   }
 }
 
+void add_adding(Answer& answer) {
+  const Findings& advice = answer.advice;
+  if (!advice.winner) return;
+  const bool own = advice.points[*advice.winner].evaluation.synchronous;
+  const std::optional<std::size_t> best = own ? advice.winner : advice.synchronous;
+  if (best)
+    answer.adding = adding_at(answer.asked, settings_at(answer, *best), label_at(answer, advice.points[*best].index));
+}
+
 void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
   answer.network = network_rate_of(cluster);
   answer.rivals = rivals_of(answer.space, answer.advice, kMostRivals);
@@ -188,14 +215,11 @@ void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
   answer.takeovers = takeovers_of([&](double factor) {
     const std::vector<std::string> rate = at_network_rate(cluster, factor);
     std::vector<std::optional<double>> times;
-    for (const WrittenSchedule& each : evaluations(
-             jobs, answer.rivals.size(),
-             [&](std::size_t i) {
-               std::vector<std::string> settings = settings_at(answer, answer.rivals[i]);
-               settings.insert(settings.end(), rate.begin(), rate.end());
-               return evaluate(answer.asked, settings, label_at(answer, answer.advice.points[answer.rivals[i]].index));
-             },
-             nullptr)) {
+    for (const WrittenSchedule& each : evaluations(jobs, answer.rivals.size(), [&](std::size_t i) {
+           std::vector<std::string> settings = settings_at(answer, answer.rivals[i]);
+           settings.insert(settings.end(), rate.begin(), rate.end());
+           return evaluate(answer.asked, settings, label_at(answer, answer.advice.points[answer.rivals[i]].index));
+         })) {
       const bool may_win = each.refusal.empty() && each.evaluation.state == PointState::kPlayed;
       times.push_back(may_win ? std::optional(each.evaluation.spent_per_sample()) : std::nullopt);
     }
@@ -232,6 +256,7 @@ void write_winner(const Answer& answer, const std::string& path) {
   WholeFile file(path);
   file.write(write_json(document.root) + "\n");
   file.commit();
+  tell_written(path, "scenario of " + answer.space.forms[candidate.form].label);
 }
 
 std::vector<Varied> over_of(const Arguments& arguments) {
@@ -258,24 +283,56 @@ std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Varied
   return axes;
 }
 
-/// Where an axis has no value that the scenario takes, every point would be refused by that.
-void check_axes(const std::vector<Varied>& over, const AdviceQuery& asked) {
+/// Whether a place is not inside another entry of "schedules".
+bool concerns(const std::string& pointer, const Form& form, const Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.schedules.size(); ++i)
+    if (pointer.rfind("/schedules" + pointer_part(i) + "/", 0) == 0) return form.label == scenario.schedules[i].label;
+  return true;
+}
+
+/// Why none of the schedules that it concerns can be had with this set; nothing where one can.
+std::optional<ScenarioError> refusal_of(const CandidateSpace& space, const Scenario& scenario, const std::string& set,
+                                        const AdviceQuery& asked) {
+  std::optional<ScenarioError> refused;
+  for (const Form& form : space.forms) {
+    if (!concerns(set.substr(0, set.find('=')), form, scenario)) continue;
+    std::vector<std::string> settings = asked.set;
+    for (std::string& each : settings_of(space, form, {set}, form.keys)) settings.push_back(std::move(each));
+    try {
+      load_scenario(asked.scenario, settings);
+      return std::nullopt;
+    } catch (const ScenarioError& error) {
+      if (!refused) refused = error;
+    }
+  }
+  return refused;
+}
+
+/// Where an axis has no value that any schedule takes, every point would be refused by that.
+void check_axes(const CandidateSpace& space, const Scenario& scenario, const std::vector<Varied>& over,
+                const AdviceQuery& asked) {
   for (const auto& [axis, knob] : over) {
     std::optional<ScenarioError> refused;
     for (const std::string& value : axis.values) {
-      std::vector<std::string> settings = asked.set;
-      settings.push_back(axis.pointer + "=" + value);
-      try {
-        load_scenario(asked.scenario, settings);
-        refused.reset();
-        break;
-      } catch (const ScenarioError& error) {
-        if (!refused) refused = error;
-      }
+      const std::optional<ScenarioError> own = refusal_of(space, scenario, axis.pointer + "=" + value, asked);
+      if (!own) refused.reset();
+      if (!own) break;
+      if (!refused) refused = own;
     }
     if (refused)
       throw ScenarioError({fmt::format("--over {}: no value is taken: {}", axis.pointer, refused->errors[0])});
   }
+}
+
+/// What a search that was stopped has found, and how to have its answer.
+std::string kept_in_words(Answer answer, std::vector<TriedPoint> tried, const Arguments& arguments) {
+  std::sort(tried.begin(), tried.end(), [](const TriedPoint& a, const TriedPoint& b) { return a.index < b.index; });
+  answer.advice = findings_of(answer.space, {std::move(tried), false}, answer.asked.samples, answer.asked.within);
+  if (answer.advice.simulated == 0) return best_so_far_in_words(answer);
+  const std::string command = command_of("advise", advise_options(), {"--budget"}, arguments);
+  return best_so_far_in_words(answer) +
+         fmt::format("\nfor a whole answer from about as many simulations: {} --budget {}", command,
+                     std::max<std::size_t>(1, answer.advice.simulated));
 }
 
 Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
@@ -286,6 +343,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.model = scenario.model.name;
   answer.gpus = gpus_in_words(scenario.cluster);
   answer.baseline = scenario.baseline;
+  if (const std::optional<Warning> caution = seldom_measured(scenario.cluster)) answer.cautions.push_back(*caution);
   answer.asked = {.scenario = arguments.text("scenario"),
                   .set = arguments.texts("--set"),
                   .samples = samples_asked(scenario),
@@ -303,21 +361,35 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.budget = budget_of(arguments);
   const std::vector<Varied> over = over_of(arguments);
   check_apart(axes_of(loaded, over, arguments.texts("--schedule")));
-  check_axes(over, answer.asked);
-  Searchable searchable = while_shown(
-      "looking for candidates", [&] { return candidates_for(loaded, arguments.texts("--schedule"), over, cost); });
-  answer.space = std::move(searchable.space);
-  answer.left_out = std::move(searchable.left_out);
-  answer.written = written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
-  answer.advice = findings_of(answer.space, searched_of(answer, jobs), answer.asked.samples, answer.asked.within);
-  const Progress progress("comparing the best with each other");
-  add_breakdowns(answer, jobs);
-  add_takeovers(answer, scenario.cluster, jobs);
+  std::vector<TriedPoint> tried;
+  try {
+    const StopsNoted stops;
+    answer.written = while_shown("playing the schedules as they are written", [&] {
+      return written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
+    });
+    const bool fits = std::any_of(answer.written.begin(), answer.written.end(), [](const WrittenSchedule& each) {
+      return each.refusal.empty() && each.evaluation.state != PointState::kDoesNotFit;
+    });
+    Searchable searchable = while_shown("looking for candidates", [&] {
+      return candidates_for(loaded, arguments.texts("--schedule"), over, cost, fits);
+    });
+    answer.space = std::move(searchable.space);
+    check_axes(answer.space, scenario, over, answer.asked);
+    answer.left_out = std::move(searchable.left_out);
+    answer.advice =
+        findings_of(answer.space, searched_of(answer, jobs, tried), answer.asked.samples, answer.asked.within);
+    const Progress progress("comparing the best with each other");
+    add_breakdowns(answer, jobs);
+    add_adding(answer);
+    add_takeovers(answer, scenario.cluster, jobs);
+  } catch (const Stopped& stop) {
+    throw Stopped(stop.signal, kept_in_words(std::move(answer), std::move(tried), arguments));
+  }
   return answer;
 }
 
 ExitCode advise(const Arguments& arguments) {
-  const LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
+  const LoadedScenario loaded = load_asked(arguments);
   const std::string& output = arguments.text("--output");
   check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));
   const Answer answer = answer_of(loaded, arguments);
@@ -335,7 +407,7 @@ ExitCode advise(const Arguments& arguments) {
 }  // namespace
 
 Verb advise_verb() {
-  std::vector<Option> all = joined(joined(play_options(), search_options()), winner_options());
+  std::vector<Option> all = advise_options();
   for (Option& option : all)
     if (option.names == "--schedule")
       option.help =

@@ -13,13 +13,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
 
 #include "models/base/descriptor.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/outputs.hpp"
+#include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "models/draw/svg.hpp"
@@ -76,9 +76,9 @@ std::string converted(const std::string& svg, const std::string& format) {
   const Descriptor input(memfd_create("svg", MFD_CLOEXEC)), output(memfd_create("picture", MFD_CLOEXEC));
   if (!input || !output || write(input.get(), svg.data(), svg.size()) != static_cast<ssize_t>(svg.size()) ||
       lseek(input.get(), 0, SEEK_SET) != 0)
-    throw failed(std::strerror(errno));
+    throw failed(system_words(errno));
   const pid_t child = fork();
-  if (child < 0) throw failed(std::strerror(errno));
+  if (child < 0) throw failed(system_words(errno));
   if (child == 0) become_converter(format, input.get(), output.get());
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -86,7 +86,7 @@ std::string converted(const std::string& svg, const std::string& format) {
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) throw failed("failed; write the picture as .svg instead");
   std::string picture(static_cast<std::size_t>(std::max<off_t>(0, lseek(output.get(), 0, SEEK_END))), '\0');
   if (pread(output.get(), picture.data(), picture.size(), 0) != static_cast<ssize_t>(picture.size()))
-    throw failed(std::strerror(errno));
+    throw failed(system_words(errno));
   return picture;
 }
 
@@ -107,8 +107,9 @@ void check_picture(const std::string& path, const std::vector<std::string>& inpu
                     printable(path, 300), kConverter, extension.substr(1), printable(named_right.string(), 300)));
 }
 
-void write_picture(const std::string& path, const std::string& svg) {
+void write_picture(const std::string& path, const std::string& svg, const std::string& what) {
   write_whole(path, is_converted(path) ? converted(svg, extension_of(path).substr(1)) : svg);
+  tell_written(path, what);
 }
 
 }  // namespace accosim

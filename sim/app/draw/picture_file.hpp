@@ -10,7 +10,7 @@ namespace accosim {
 /// check_outputs(); BadEnvironment where it needs a program that is not installed.
 void check_picture(const std::string& path, const std::vector<std::string>& inputs, bool force);
 
-/// Whole or not at all. Throws BadEnvironment.
-void write_picture(const std::string& path, const std::string& svg);
+/// Whole or not at all, and says so (tell_written()); `what`: "timeline of 4 schedules". Throws BadEnvironment.
+void write_picture(const std::string& path, const std::string& svg, const std::string& what);
 
 }  // namespace accosim

@@ -1,9 +1,11 @@
 // The verb `plot`: a picture of what `compare` predicts, a kind of picture a mode.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "models/base/errors.hpp"
+#include "models/base/outputs.hpp"
 #include "models/base/text.hpp"
 #include "models/read/load.hpp"
 #include "models/recorded/convergence_curves.hpp"
@@ -68,7 +70,7 @@ struct Compared {
 };
 
 Compared compared(const Arguments& arguments) {
-  LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
+  LoadedScenario loaded = load_asked(arguments, arguments.texts("--schedule"));
   check_picture(arguments.text("--output"), loaded.files, arguments.flag("--force"));
   std::vector<int> indices = chosen_schedules(loaded.scenario, arguments.texts("--schedule"));
   const Evaluations evaluations(network_of(arguments));
@@ -77,11 +79,14 @@ Compared compared(const Arguments& arguments) {
   return {evaluations, std::move(loaded.scenario), std::move(indices), std::move(results)};
 }
 
+std::string schedules_of(const Compared& all) { return so_many(all.indices.size(), "schedule"); }
+
 ExitCode plot_timeline(const Arguments& arguments) {
   const Compared all = compared(arguments);
   write_picture(arguments.text("--output"),
                 timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments),
-                             style_of(arguments)));
+                             style_of(arguments)),
+                "timeline of " + schedules_of(all));
   return ExitCode::kDone;
 }
 
@@ -90,14 +95,16 @@ ExitCode plot_breakdown(const Arguments& arguments) {
   write_picture(
       arguments.text("--output"),
       breakdown_svg(heading_of(all.scenario), breakdowns_of(all.scenario, all.indices, all.results, all.evaluations),
-                    style_of(arguments)));
+                    style_of(arguments)),
+      "breakdown of " + schedules_of(all));
   return ExitCode::kDone;
 }
 
 ExitCode plot_memory(const Arguments& arguments) {
   const Compared all = compared(arguments);
   write_picture(arguments.text("--output"),
-                memory_svg(heading_of(all.scenario), memory_bars(all.results), style_of(arguments)));
+                memory_svg(heading_of(all.scenario), memory_bars(all.results), style_of(arguments)),
+                "memory of " + schedules_of(all));
   return ExitCode::kDone;
 }
 
@@ -105,17 +112,20 @@ ExitCode plot_pipeline(const Arguments& arguments) {
   const Compared all = compared(arguments);
   write_picture(arguments.text("--output"),
                 pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
-                             all.results, style_of(arguments)));
+                             all.results, style_of(arguments)),
+                "pipeline of " + schedules_of(all));
   return ExitCode::kDone;
 }
 
 ExitCode plot_ladder(const Arguments& arguments) {
   if (!arguments.given("--ladder"))
     throw BadInput("--kind ladder draws the way from one schedule to another; name them: --ladder ddp acco");
-  const LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"));
+  const LoadedScenario loaded = load_asked(arguments);
   check_picture(arguments.text("--output"), loaded.files, arguments.flag("--force"));
   const Ladder ladder = ladder_asked_for(loaded.scenario, network_of(arguments), arguments);
-  write_picture(arguments.text("--output"), ladder_svg(heading_of(loaded.scenario), ladder, style_of(arguments)));
+  write_picture(
+      arguments.text("--output"), ladder_svg(heading_of(loaded.scenario), ladder, style_of(arguments)),
+      fmt::format("ladder from {} to {}, {}", ladder.from, ladder.to, so_many(ladder.rungs.size() - 1, "change")));
   return ExitCode::kDone;
 }
 
@@ -124,13 +134,14 @@ ExitCode plot_convergence(const Arguments& arguments) {
   const MeasuredCurves curves = read_curves(read_file(path), path);
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const PlotStyle style = style_of(arguments);
-  write_picture(arguments.text("--output"), convergence_svg(curves, style.theme, style.width));
+  write_picture(arguments.text("--output"), convergence_svg(curves, style.theme, style.width),
+                "curves of " + so_many(curves.algorithms.size(), "algorithm"));
   return ExitCode::kDone;
 }
 
 /// The rows, and the part of them that --axis and --at say.
 template <class Draw>
-ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& draw) {
+ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const char* what, const Draw& draw) {
   const std::string& path = arguments.text("scenario");
   const SweepRows rows = read_rows(path);
   if (rows.rows.empty())
@@ -139,18 +150,25 @@ ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const Draw& dr
   check_priced(are_priced(rows), score_of(arguments));
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
-  write_picture(arguments.text("--output"), draw(rows, cut));
+  // Those with the values of the other axes.
+  const auto shown = static_cast<std::size_t>(std::count_if(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+    for (std::size_t i = 0; i < row.point.size(); ++i)
+      if (row.point[i] != cut.at[i] && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end()) return false;
+    return true;
+  }));
+  write_picture(arguments.text("--output"), draw(rows, cut),
+                fmt::format("{}, {}", what, so_many(shown, "configuration")));
   return ExitCode::kDone;
 }
 
 ExitCode plot_curve(const Arguments& arguments) {
-  return plot_sweep(arguments, 1, [&](const SweepRows& rows, const Cut& cut) {
+  return plot_sweep(arguments, 1, "curves of a sweep", [&](const SweepRows& rows, const Cut& cut) {
     return curve_svg(rows, cut, score_of(arguments), style_of(arguments));
   });
 }
 
 ExitCode plot_map(const Arguments& arguments) {
-  return plot_sweep(arguments, 2, [&](const SweepRows& rows, const Cut& cut) {
+  return plot_sweep(arguments, 2, "map of winners", [&](const SweepRows& rows, const Cut& cut) {
     return map_svg(rows, cut, merit_of(arguments), style_of(arguments));
   });
 }

@@ -1,10 +1,11 @@
 // The verb `report`: a comparison as one page, which opens anywhere and without a network.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <utility>
 
+#include "models/base/input_file.hpp"
+#include "models/base/outputs.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
 #include "models/spec/cluster.hpp"
@@ -91,6 +92,7 @@ ExitCode write(const Scenario& scenario, const Page& page, const std::string& pa
   WholeFile file(path);
   write_page(file.stream(), scenario, page);
   file.commit();
+  tell_written(path, "page of " + so_many(page.results.size(), "schedule"));
   return ExitCode::kDone;
 }
 
@@ -157,25 +159,24 @@ Mode of_a_run() {
 
 /// Whether the file holds rows of a sweep, or would by its name. Standard input is a scenario's.
 bool is_rows(const std::string& path) {
-  constexpr std::size_t kBeginning = 64;
-  std::ifstream in(path, std::ios::binary);
-  std::string beginning(kBeginning, '\0');
-  if (!in) return std::filesystem::path(path).extension() == ".jsonl";
-  in.read(beginning.data(), kBeginning);
-  return path != "-" && beginning.rfind(kRowsBegin, 0) == 0;
+  const bool named_so = std::filesystem::path(path).extension() == ".jsonl" && beginning_of(path, 1).empty();
+  return path != "-" && (named_so || beginning_of(path, 64).rfind(kRowsBegin, 0) == 0);
 }
 
 ExitCode report_sweep(const Arguments& arguments) {
   const std::string &input = arguments.text("scenario"), &output = arguments.text("--output");
   check_outputs({{"--output", output, page_kind()}}, {input}, arguments.flag("--force"));
-  const SweepRows rows = read_rows(input);
   const Merit merit = merit_of(arguments);
-  check_score(rows.heading, merit.by);
+  const SweepRows rows = read_rows(input, [&](const Heading& heading) {
+    check_page_takes(heading);
+    check_score(heading, merit.by);
+  });
   check_priced(are_priced(rows), merit.by);
   WholeFile file(output);
   const std::string played = rows.heading.command.empty() ? "" : rows.heading.command + " -o " + in_shell(input) + "\n";
   write_sweep_page(file.stream(), rows, played + command_of(arguments), merit);
   file.commit();
+  tell_written(output, "page of a sweep, " + so_many(rows.rows.size(), "configuration"));
   return ExitCode::kDone;
 }
 

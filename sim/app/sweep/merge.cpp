@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 
 #include "models/base/errors.hpp"
 #include "models/base/outputs.hpp"
@@ -24,7 +25,7 @@ void add(SweepRows& all, const std::string& path, std::vector<std::string>& from
     throw BadInput(fmt::format("{} and {} are of different sweeps, scenarios or versions; merge parts of one",
                                in_quotes(from.front(), 300), in_quotes(path, 300)));
   all.heading = more.heading;
-  all.rows.insert(all.rows.end(), more.rows.begin(), more.rows.end());
+  all.rows.insert(all.rows.end(), std::make_move_iterator(more.rows.begin()), std::make_move_iterator(more.rows.end()));
   from.push_back(path);
 }
 
@@ -33,15 +34,13 @@ void settle(SweepRows& all) {
   std::stable_sort(all.rows.begin(), all.rows.end(), [](const Row& a, const Row& b) {
     return a.index != b.index ? a.index < b.index : a.done() && !b.done();
   });
-  std::vector<Row> rows;
-  for (Row& row : all.rows) {
-    if (rows.empty() || rows.back().index != row.index) {
-      rows.push_back(std::move(row));
-    } else if (row.done() && line_of(all.heading, row) != line_of(all.heading, rows.back())) {
+  const auto again = [&](const Row& first, const Row& row) {
+    if (first.index != row.index) return false;
+    if (row.done() && line_of(all.heading, row) != line_of(all.heading, first))
       throw BadInput(fmt::format("point {} has different results in two of the files; play it again", row.index));
-    }
-  }
-  all.rows = std::move(rows);
+    return true;
+  };
+  all.rows.erase(std::unique(all.rows.begin(), all.rows.end(), again), all.rows.end());
 }
 
 ExitCode merge(const Arguments& arguments) {
@@ -59,6 +58,7 @@ ExitCode merge(const Arguments& arguments) {
   file.stream() << line_of(all.heading) << '\n';
   for (const Row& row : all.rows) file.stream() << line_of(all.heading, row) << '\n';
   file.commit();
+  tell_written(output, "rows of " + so_many(all.rows.size(), "configuration"));
   const ExitCode code = report_rows(all, arguments);
   if (all.rows.size() < all.heading.points)
     std::cerr << fmt::format(

@@ -44,6 +44,7 @@ ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
     WholeFile file(arguments.text("--csv"));
     write_sweep_csv(file.stream(), rows, merit);
     file.commit();
+    tell_written(arguments.text("--csv"), "table of " + so_many(rows.rows.size(), "configuration"));
   }
   write_sweep_summary(std::cout, rows, merit, console_options());
   const bool none = std::none_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });

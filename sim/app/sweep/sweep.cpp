@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -10,6 +11,8 @@
 #include "models/base/errors.hpp"
 #include "models/base/outputs.hpp"
 #include "models/base/quantity.hpp"
+#include "models/base/standard_streams.hpp"
+#include "models/base/stops.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "sim/app/schedules.hpp"
@@ -156,6 +159,7 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
   Left left(file, shard, heading.points);
   Counted progress(left.count());
   PartCache cache;  // every process has its own
+  const StopsNoted stops;
   in_workers(
       workers, [&] { return left.next(); },
       [&](std::size_t index) { return line_of(heading, play_point(sweep, heading, index, network, cache)); },
@@ -166,6 +170,42 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
         file.append(std::move(row));
       },
       [&] { progress.show(); });
+  look_for_stop();
+}
+
+std::vector<Option> sweep_options() {
+  return joined(joined(joined(play_options(), axis_options()), joined(work_options(), file_options())),
+                joined(rows_options(), {force_option()}));
+}
+
+/// The user's own command line, to go on with the rows that it has written; `without` and `more` change it.
+std::string command_to_go_on(const Arguments& arguments, Texts without, const std::string& more) {
+  without.insert(without.end(), {"--resume", "--retry"});
+  const std::string command = command_of("sweep", sweep_options(), without, arguments) +
+                              (arguments.given("--output") ? " --resume" : "") + more;
+  return printable(command, kAllOfIt) == command ? command : "the same command and --resume" + more;
+}
+
+/// What a sweep that was stopped leaves behind.
+std::string kept_in_words(std::size_t left, std::size_t points, const std::string& output, const Arguments& arguments) {
+  const std::string share = fmt::format("{} of {} configurations", points - left, points);
+  return output.empty()
+             ? share + " were simulated, and none is kept: -o ROWS.jsonl keeps them, and --resume goes on with them"
+             : fmt::format("{} are in {}; go on with: {}", share, output, command_to_go_on(arguments, {}, ""));
+}
+
+/// How those that took too long may have more time.
+void tell_of_late(const SweepRows& rows, Seconds timeout, const Arguments& arguments) {
+  constexpr double kMore = 10;
+  const auto late = std::count_if(rows.rows.begin(), rows.rows.end(),
+                                  [](const Row& row) { return row.failure.rfind(kTookLonger, 0) == 0; });
+  if (late == 0) return;
+  const std::string longer = in_shell(print_quantity(kMore * timeout.value, Dimension::kTime));
+  tell("accosim: ",
+       fmt::format("{} of {} configurations took longer than their --timeout; simulate those again with: {}", late,
+                   rows.rows.size(),
+                   command_to_go_on(arguments, {"--timeout"},
+                                    (arguments.given("--output") ? " --retry --timeout " : " --timeout ") + longer)));
 }
 
 ExitCode sweep(const Arguments& arguments) {
@@ -190,17 +230,23 @@ ExitCode sweep(const Arguments& arguments) {
                                      : arguments.flag("--force") ? RowFile::Existing::kReplace
                                                                  : RowFile::Existing::kRefuse;
   RowFile file(output, heading, existing, arguments.flag("--retry"));
-  play(asked, heading, file, shard, workers, arguments);
+  try {
+    play(asked, heading, file, shard, workers, arguments);
+  } catch (const Stopped& stop) {
+    const std::size_t points = (heading.points + shard.of - 1 - shard.part) / shard.of;
+    const std::size_t left = Left(file, shard, heading.points).count();
+    throw Stopped(stop.signal, kept_in_words(left, points, output, arguments));
+  }
   file.sort();
+  tell_written(output, "rows of " + so_many(file.rows().rows.size(), "configuration"));
+  tell_of_late(file.rows(), workers.timeout, arguments);
   return report_rows(file.rows(), arguments);
 }
 
 }  // namespace
 
 Verb sweep_verb() {
-  const std::vector<Option> all =
-      joined(joined(joined(play_options(), axis_options()), joined(work_options(), file_options())),
-             joined(rows_options(), {force_option()}));
+  const std::vector<Option> all = sweep_options();
   return {.name = "sweep",
           .help = "Play a scenario, or a sweep's file, at many points, and say what is fastest where",
           .options = all,

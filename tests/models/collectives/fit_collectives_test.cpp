@@ -12,6 +12,7 @@
 
 #include "build_info/project.hpp"
 #include "models/fit/fit_own_fabric.hpp"
+#include "models/fit/network_doubt.hpp"
 #include "models/fit/published.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
@@ -207,7 +208,7 @@ TEST(FitCollectives, ShippedTablesGiveTheShippedConstants) {
   const Published published = load_published(std::string(kSourceFolder).append("/scenarios/validation"));
   std::vector<MeasuredCollective> samples;
   for (const PublishedCase& one : published.cases)
-    if (one.asked == Asked::kCollectiveTime && one.scored())
+    if (one.asked == Asked::kCollectiveTime && one.scored() && one.in_fits)
       samples.push_back({one.source, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)});
   const std::vector<LinkFit> fits = fit_collectives(samples, {}, CrossValidation::kNo, Unmeasured::kShared);
   EXPECT_GE(fits.size(), 11u);
@@ -312,10 +313,154 @@ TEST(FitOwnFabric, TheBandWidensBeyondTheNodesThatWereMeasured) {
   EXPECT_EQ(own.beyond[0].nodes, 4);
 }
 
-TEST(FitOwnFabric, NeedsTenSamples) {
-  std::vector<MeasuredCollective> few = samples_of({2}, 0.7, 4);
-  few.resize(9);
-  EXPECT_TRUE(fit_own_fabrics(few).empty());
+/// All-reduces of 4 MiB to 1 GiB: five.
+std::vector<MeasuredCollective> large_samples(double efficiency) {
+  std::vector<MeasuredCollective> large;
+  for (const MeasuredCollective& each : samples_of({2}, efficiency, 4))
+    if (each.query.kind == CollectiveKind::kAllReduce && each.query.bytes >= Bytes{4.0 * 1024 * 1024})
+      large.push_back(each);
+  return large;
+}
+
+TEST(FitOwnFabric, FewLargeSamplesTellTheShareOfTheWireAndNothingElse) {
+  std::vector<MeasuredCollective> few = large_samples(0.7);
+  ASSERT_EQ(few.size(), 5u);
+  const Nics usual = usual_nics("infiniband");
+  const OwnFabric own = fit_own_fabrics(few).at(0);
+  EXPECT_NEAR(own.fit.nics.efficiency, 0.7, 0.03);
+  EXPECT_GT(own.numbers[0].told, 0.5);
+  EXPECT_TRUE(says(own, "say little of \"latency\""));
+  EXPECT_TRUE(says(own, "with 5 samples intervals of predictions stay as wide as the kind's"));
+  EXPECT_DOUBLE_EQ(own.fit.nics.quality.spread, usual.quality.spread);
+  few.erase(few.begin(), few.end() - 1);
+  EXPECT_NEAR(fit_own_fabrics(few).at(0).fit.nics.efficiency, 0.7, 0.08);
+}
+
+TEST(FitOwnFabric, ANumberAtTheEndOfItsRangeIsRemarked) {
+  // The network has a third more than its wire, which no share of it can be.
+  std::vector<MeasuredCollective> fast = large_samples(1);
+  for (MeasuredCollective& each : fast) each.time = 0.75 * each.time;
+  const OwnFabric own = fit_own_fabrics(fast).at(0);
+  EXPECT_DOUBLE_EQ(own.fit.nics.efficiency, 1);
+  EXPECT_TRUE(says(own, "\"efficiency\" lies at the end of its range, the most that it may be"));
+  EXPECT_FALSE(says(fit_own_fabrics(large_samples(0.7)).at(0), "end of its range"));
+}
+
+/// Two nodes of 8 boards over PCIe with as many NICs, which they reach through the CPU, whose boards crowd as
+/// `crowding` says.
+std::vector<MeasuredCollective> boards_with_nics(double crowding, int nodes) {
+  Cluster cluster;
+  NodeGroup group = sample_nodes(2, 8);
+  group.intra = usual_intra("pcie", "ampere");
+  group.intra.bandwidth = BytesPerSecond{25e9};
+  group.nics = usual_nics("roce");
+  group.nics.count = 8;
+  group.nics.bandwidth = BytesPerSecond{50e9};
+  group.nics.beside_gpus = false;
+  cluster.nodes = {group};
+  Cluster made = cluster;
+  made.nodes[0].intra.crowding = crowding;
+  const auto known = std::make_shared<const Cluster>(cluster), real = std::make_shared<const Cluster>(made);
+  std::vector<MeasuredCollective> samples;
+  for (double bytes = 16.0 * 1024 * 1024; bytes < 4e9; bytes *= 4) {
+    CollectiveQuery query{real, CollectiveKind::kAllReduce, Bytes{bytes}, 8 * nodes, nodes};
+    const Seconds time = collective_time(query);
+    query.cluster = known;
+    samples.push_back({"made", query, time});
+  }
+  return samples;
+}
+
+TEST(FitOwnFabric, SamplesOfSeveralNodesTellHowBoardsCrowd) {
+  // With as little crowding the boards are more than twice as fast as the kind's, and no number of NICs explains that.
+  ASSERT_GT(usual_intra("pcie", "ampere").crowding, 0.3);
+  const OwnFabric own = fit_own_fabrics(boards_with_nics(0.05, 2)).at(0);
+  ASSERT_TRUE(own.inside);
+  EXPECT_FALSE(own.inside->between_nodes);
+  EXPECT_LT(own.inside->intra.crowding, 0.2);
+  EXPECT_LT(own.fit.large.mean_absolute, 0.1);
+  // Samples of one node say it better.
+  std::vector<MeasuredCollective> both = boards_with_nics(0.05, 2);
+  for (const MeasuredCollective& each : boards_with_nics(0.05, 1)) both.push_back(each);
+  EXPECT_FALSE(fit_own_fabrics(both).at(0).inside);
+}
+
+TEST(FitOwnBoards, FewSamplesOfOneNodeMoveItsShareOfTheWire) {
+  std::vector<MeasuredCollective> few = boards_with_nics(0.05, 1);
+  ASSERT_LT(few.size(), kFewestOfABoard);
+  const OwnFabric own = fit_own_boards(few).at(0);
+  EXPECT_FALSE(own.fit.between_nodes);
+  EXPECT_LT(own.fit.intra.crowding, 0.2);
+  EXPECT_LT(own.fit.large.mean_absolute, 0.1);
+  EXPECT_EQ(own.fit.intra.quality.nodes, 8);
+  while (few.size() < kFewestOfABoard) few.push_back(few.front());
+  EXPECT_TRUE(fit_own_boards(few).empty());  // fit_collectives() takes them
+}
+
+/// `made` in place of the cluster's NICs.
+std::vector<MeasuredCollective> over(const Nics& made) {
+  std::vector<MeasuredCollective> samples = samples_of({2}, 0.9, 4);
+  for (MeasuredCollective& each : samples) {
+    Cluster cluster = *each.query.cluster;
+    for (NodeGroup& group : cluster.nodes) group.nics = made;
+    CollectiveQuery query = each.query;
+    query.cluster = std::make_shared<const Cluster>(std::move(cluster));
+    each.time = collective_time(query);
+  }
+  return samples;
+}
+
+Nics nics_of(const std::string& kind, int count, double gigabytes) {
+  Nics nics = usual_nics(kind);
+  nics.count = count;
+  nics.bandwidth = BytesPerSecond{1e9 * gigabytes};
+  return nics;
+}
+
+TEST(NetworkDoubt, IsOfLinksThatDoNotWorkAsTheirKind) {
+  EXPECT_TRUE(doubts_of(over(nics_of("infiniband", 4, 25))).empty());
+  EXPECT_TRUE(doubts_of(over(nics_of("infiniband", 3, 25))).empty());  // 1.33 times as long
+  // One of four NICs takes four times as long.
+  const std::vector<NetworkDoubt> one = doubts_of(over(nics_of("infiniband", 1, 25)));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].kind, "infiniband");
+  EXPECT_NE(one[0].look_at.find("whether all 4 NICs are used"), std::string::npos) << one[0].look_at;
+  for (const SlowCollective& each : one[0].slow) EXPECT_GT(each.measured.time, 2 * each.usual);
+  EXPECT_NE(one[0].in_short.find("times as long as infiniband usually does (bus bandwidth "), std::string::npos)
+      << one[0].in_short;
+  // The host copies what GPUDirect would not, and TCP does both.
+  EXPECT_EQ(doubts_of(over(nics_of("infiniband_host", 4, 25))).size(), 1u);
+  EXPECT_EQ(doubts_of(over(nics_of("tcp", 1, 1.25))).size(), 1u);
+  // What the cluster's own file says of its links excuses nothing.
+  std::vector<MeasuredCollective> excused = over(nics_of("infiniband", 1, 25));
+  for (MeasuredCollective& each : excused) {
+    Cluster cluster = *each.query.cluster;
+    cluster.nodes[0].nics.efficiency = 0.2;
+    each.query.cluster = std::make_shared<const Cluster>(std::move(cluster));
+  }
+  EXPECT_EQ(doubts_of(excused).size(), 1u);
+}
+
+TEST(NetworkDoubt, AFitThatMissesItsSamplesIsSaid) {
+  LinkFit fit;
+  fit.between_nodes = true;
+  fit.nics.kind = "slingshot";
+  fit.large = errors_of({std::log(0.9), std::log(1.1)});
+  EXPECT_TRUE(unexplained({fit}).empty());
+  fit.large = errors_of({std::log(0.5), std::log(1.5)});
+  ASSERT_EQ(unexplained({fit}).size(), 1u);
+  EXPECT_NE(unexplained({fit})[0].find("miss its collectives from 1 MiB by 50 % in the mean"), std::string::npos);
+}
+
+TEST(NetworkDoubt, PublishedNetworksThatWorkHaveNone) {
+  std::map<std::string, std::vector<MeasuredCollective>> tables;
+  for (const PublishedCase& one : load_published(std::string(kSourceFolder).append("/scenarios/validation")).cases)
+    if (one.asked == Asked::kCollectiveTime && one.scored())
+      tables[one.source + " " + one.collective.cluster->name].push_back(
+          {one.source, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)});
+  ASSERT_GT(tables.size(), 10u);
+  for (const auto& [name, samples] : tables)
+    for (const NetworkDoubt& doubt : doubts_of(samples)) ADD_FAILURE() << name << ": " << doubt.in_short;
 }
 
 }  // namespace

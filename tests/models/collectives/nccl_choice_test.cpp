@@ -181,13 +181,15 @@ constexpr NcclWay kTreeLl{Algorithm::kTree, Protocol::kLowLatency}, kTree128{Alg
     kRing128{Algorithm::kRing, Protocol::kLl128}, kRingLl{Algorithm::kRing, Protocol::kLowLatency},
     kRingSimple{Algorithm::kRing, Protocol::kSimple}, kNvlsTree{Algorithm::kNvlsTree, Protocol::kSimple};
 
-/// Nodes of 8 H100 with adapters of 100 (12 GB/s as NCCL counts) or 200 Gbit/s.
-NcclCommunicator nodes_of_8(int nodes, bool later) {
+/// Adapters of 100 and of 200 Gbit/s.
+constexpr BytesPerSecond kP5{12.5e9}, kP5en{25e9};
+
+/// Nodes of 8 H100.
+NcclCommunicator nodes_of_8(int nodes) {
   NcclCommunicator c;
   c.capability = 90;
   c.nodes = nodes;
   c.ranks = 8 * nodes;
-  c.inter = later ? 24 : 12;
   return c;
 }
 
@@ -195,8 +197,8 @@ TEST(AwsTuner, ChoosesByRegionsOfSizeAndRanks) {
   // Corners of the chart's regions with 64 ranks between them, both axes logarithmic. p5en: LL up to 192 KiB; tree and
   // LL128 up to the line from 13.1 MB at 16 ranks to 129.5 MB at 127, at 64 ranks 67 MB; ring and LL128 up to 589 MB;
   // NVLSTree up to the line from 509.6 MB at 32 to 7.5 GB at 256, at 64 ranks 1.25 GB.
-  const NcclCommunicator c = nodes_of_8(8, true);
-  const auto all_reduce = [&](double bytes) { return aws_choice(c, CollectiveKind::kAllReduce, Bytes{bytes}); };
+  const NcclCommunicator c = nodes_of_8(8);
+  const auto all_reduce = [&](double bytes) { return aws_choice(c, kP5en, CollectiveKind::kAllReduce, Bytes{bytes}); };
   EXPECT_EQ(all_reduce(8), kTreeLl);
   EXPECT_EQ(all_reduce(128 * 1024), kTreeLl);
   EXPECT_EQ(all_reduce(kMiB), kTree128);
@@ -205,28 +207,28 @@ TEST(AwsTuner, ChoosesByRegionsOfSizeAndRanks) {
   EXPECT_EQ(all_reduce(500e6), kRing128);
   EXPECT_EQ(all_reduce(800e6), kNvlsTree);
   EXPECT_EQ(all_reduce(2e9), kRingSimple);
-  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllGather, Bytes{kMiB}), kRingLl);
-  EXPECT_EQ(aws_choice(c, CollectiveKind::kReduceScatter, Bytes{100 * kMiB}), kRing128);
+  EXPECT_EQ(aws_choice(c, kP5en, CollectiveKind::kAllGather, Bytes{kMiB}), kRingLl);
+  EXPECT_EQ(aws_choice(c, kP5en, CollectiveKind::kReduceScatter, Bytes{100 * kMiB}), kRing128);
 }
 
 TEST(AwsTuner, TheFirstGenerationTakesLl128ForAllThatIsSmall) {
-  const NcclCommunicator c = nodes_of_8(8, false);
-  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllReduce, Bytes{8}), kTree128);
-  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllReduce, Bytes{100e6}), kTree128);  // up to 117 MB at 64 ranks
-  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllReduce, Bytes{500e6}), kRing128);
-  EXPECT_EQ(aws_choice(nodes_of_8(128, false), CollectiveKind::kAllReduce, Bytes{1e9}), kNvlsTree);
-  EXPECT_EQ(aws_choice(c, CollectiveKind::kAllGather, Bytes{kMiB}), std::nullopt);
+  const NcclCommunicator c = nodes_of_8(8);
+  EXPECT_EQ(aws_choice(c, kP5, CollectiveKind::kAllReduce, Bytes{8}), kTree128);
+  EXPECT_EQ(aws_choice(c, kP5, CollectiveKind::kAllReduce, Bytes{100e6}), kTree128);  // up to 117 MB at 64 ranks
+  EXPECT_EQ(aws_choice(c, kP5, CollectiveKind::kAllReduce, Bytes{500e6}), kRing128);
+  EXPECT_EQ(aws_choice(nodes_of_8(128), kP5, CollectiveKind::kAllReduce, Bytes{1e9}), kNvlsTree);
+  EXPECT_EQ(aws_choice(c, kP5, CollectiveKind::kAllGather, Bytes{kMiB}), std::nullopt);
 }
 
 TEST(AwsTuner, LeavesTheRestToNccl) {
-  EXPECT_EQ(aws_choice(nodes_of_8(2, true), CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
-  EXPECT_EQ(aws_choice(nodes_of_8(8, true), CollectiveKind::kBroadcast, Bytes{kMiB}), std::nullopt);
-  NcclCommunicator ampere = nodes_of_8(8, true);
+  EXPECT_EQ(aws_choice(nodes_of_8(2), kP5en, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
+  EXPECT_EQ(aws_choice(nodes_of_8(8), kP5en, CollectiveKind::kBroadcast, Bytes{kMiB}), std::nullopt);
+  NcclCommunicator ampere = nodes_of_8(8);
   ampere.capability = 80;
-  EXPECT_EQ(aws_choice(ampere, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
-  NcclCommunicator four = nodes_of_8(8, true);
+  EXPECT_EQ(aws_choice(ampere, kP5en, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
+  NcclCommunicator four = nodes_of_8(8);
   four.ranks = 32;
-  EXPECT_EQ(aws_choice(four, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
+  EXPECT_EQ(aws_choice(four, kP5en, CollectiveKind::kAllReduce, Bytes{kMiB}), std::nullopt);
 }
 
 }  // namespace

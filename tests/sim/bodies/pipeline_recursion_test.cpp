@@ -30,21 +30,27 @@ struct Node {
 };
 using Stage = std::vector<Node>;
 
+int group_of(const Pipeline& of) { return of.chunks == 1 ? 1 : of.group > 0 ? of.group : of.stages; }
+
 std::vector<Node> forwards_of(const Pipeline& of, bool back) {
   std::vector<Node> all;
-  const int group = of.chunks > 1 ? of.stages : 1;
+  const int group = group_of(of);
   for (int first = 0; first < of.micro_batches; first += group)
     for (int c = 0; c < of.chunks; ++c)
       for (int k = first; k < first + group; ++k) all.push_back({!back, back ? of.chunks - 1 - c : c, k});
   return all;
 }
 
+int warm_up_of(const Pipeline& of, int r) {
+  const int all = of.micro_batches * of.chunks, behind = of.stages - 1 - r;
+  const int warm_up = of.chunks == 1 ? behind : 2 * behind + (of.chunks - 1) * group_of(of);
+  return of.schedule == PipelineSchedule::kGpipe ? all : std::min(warm_up, all);
+}
+
 /// Megatron-LM's loops: a warm-up of forward passes, pairs, backward passes.
 Stage order_of(const Pipeline& of, int r) {
   const std::vector<Node> forwards = forwards_of(of, false), backwards = forwards_of(of, true);
-  const int all = static_cast<int>(forwards.size()), behind = of.stages - 1 - r;
-  int warm_up = of.chunks == 1 ? behind : 2 * behind + (of.chunks - 1) * of.stages;
-  if (of.schedule == PipelineSchedule::kGpipe || warm_up > all) warm_up = all;
+  const int all = static_cast<int>(forwards.size()), warm_up = warm_up_of(of, r);
   Stage stage(forwards.begin(), forwards.begin() + warm_up);
   for (int k = warm_up; k < all; ++k) {
     stage.push_back(forwards[k]);
@@ -121,14 +127,8 @@ class LongestPath {
   }
   /// The first pass behind the rounds, where there are any: as many as the first stage has periods of pairs.
   bool is_behind_rounds(int r, int i) const {
-    const auto pairs = [&](int stage) {
-      const auto is_pair = [&](const Node& each) { return !each.forward; };
-      const auto first_back = std::find_if(stages_[stage].begin(), stages_[stage].end(), is_pair);
-      const int warm_up = static_cast<int>(first_back - stages_[stage].begin()) - 1;
-      return of_.micro_batches * of_.chunks - warm_up;
-    };
-    if (of_.schedule == PipelineSchedule::kGpipe || pairs(0) / (of_.chunks > 1 ? of_.stages * of_.chunks : 1) == 0)
-      return false;
+    const auto pairs = [&](int stage) { return of_.micro_batches * of_.chunks - warm_up_of(of_, stage); };
+    if (pairs(0) / (group_of(of_) * of_.chunks) == 0) return false;
     const int all = of_.micro_batches * of_.chunks;
     return i == all + pairs(r);
   }
@@ -176,8 +176,10 @@ Pipeline random_pipeline(Random& random) {
   of.stages = random.integer(2, 5);
   if (of.schedule == PipelineSchedule::kInterleaved) of.chunks = random.integer(2, 4);
   of.micro_batches = random.integer(1, 12);
-  if (of.chunks > 1) of.micro_batches = of.stages * random.integer(1, 5);
   of.overlaps = random.integer(0, 1) == 1;
+  // Groups that are no pipeline's size are of overlapped messages; smaller ones stand alone.
+  if (of.chunks > 1 && of.overlaps && random.integer(0, 2) == 0) of.group = random.integer(1, 2 * of.stages);
+  if (of.chunks > 1) of.micro_batches = group_of(of) * (group_of(of) < of.stages ? 1 : random.integer(1, 5));
   of.message = random.integer(0, 3) == 0 ? 0 : random.uniform(0.01, 3);
   for (int r = 0; r < of.stages; ++r) {
     of.forward.emplace_back();

@@ -74,6 +74,10 @@ TEST(Pipeline, TablesAreThoseOfTheirSources) {
             "F0.0 F0.1 F1.0 F1.1 F0.2+B1.0 F0.3+B1.1 F1.2+B0.0 F1.3+B0.1 B1.2 B1.3 B0.2 B0.3");
   EXPECT_EQ(in_words(pipeline_table(stage_of(kInterleaved, 1, 2, 2), 2)), "F0.0 F0.1 F1.0+B1.0 F1.1+B1.1 B0.0 B0.1");
   EXPECT_THROW(pipeline_table(stage_of(kInterleaved, 0, 2, 2), 3), std::invalid_argument);
+  // In groups of three (PyTorch's rounds) the warm-up is 2 x 1 + 3 = 5 chunk passes.
+  ModelShare three = stage_of(kInterleaved, 0, 2, 2);
+  three.group = 3;
+  EXPECT_EQ(in_words(pipeline_table(three, 3)), "F0.0 F0.1 F0.2 F1.0 F1.1 F1.2+B1.0 B1.1 B1.2 B0.0 B0.1 B0.2");
 }
 
 TEST(Pipeline, EachLaneOfABodyHasSomethingToDo) {
@@ -115,6 +119,18 @@ TEST(Pipeline, WithFreeMessagesTheBubbleIsThatOfTheLiterature) {
           expect_relative(flight_ms(even(of, kF, kB)), (groups * p * v + p - 1) * (kF + kB), in_words(of));
         }
   }
+}
+
+TEST(Pipeline, LargerGroupsOfInterleavedChunksHaveTheSameBubble) {
+  // A group of g >= p micro-batches keeps every stage busy from its first pass on: (m v + p - 1)(f + b), as with g = p.
+  // Smaller ones wait for a micro-batch to come round.
+  for (const int p : {2, 3, 4})
+    for (const int g : {p, p + 1, 2 * p}) {
+      const Pipeline of{kInterleaved, p, 2, 2 * g, true, 0, {}, {}, g};
+      expect_relative(flight_ms(even(of, kF, kB)), (2 * g * 2 + p - 1) * (kF + kB), in_words(of));
+    }
+  const Pipeline small{kInterleaved, 4, 2, 2, true, 0, {}, {}, 2};
+  EXPECT_GT(flight_ms(even(small, kF, kB)), (2 * 2 + 4 - 1) * (kF + kB));
 }
 
 TEST(Pipeline, EightStagesOf64MicroBatchesStandStillForSevenOf71) {
