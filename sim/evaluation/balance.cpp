@@ -19,6 +19,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/evaluation/steady.hpp"
@@ -137,7 +138,8 @@ class Prices {
 };
 
 /// Calls `visit` with every vector of numbers from 0 to below `limits`.
-void for_each_combination(const std::vector<int>& limits, const std::function<void(const std::vector<int>&)>& visit) {
+template <class Visit>
+void for_each_combination(const std::vector<int>& limits, const Visit& visit) {
   std::vector<int> at(limits.size(), 0);
   for (;;) {
     visit(at);
@@ -419,7 +421,19 @@ class Search {
       best_ = choice;
       best = true;
     };
-    for_each_combination(std::vector<int>(numbers_, next_to_), evaluate);
+    // Of the first number only those with which the samples are near enough, or else are the nearest.
+    const double one = task_.unit * (numbers_ == 1 ? all : weights.front());  // sample more or less
+    const auto next_to = [&](double samples) {
+      return static_cast<int>(std::clamp(samples / one - first.front(), 0.0, next_to_ - 1.0));
+    };
+    for_each_combination(std::vector<int>(numbers_ - 1, next_to_), [&](const std::vector<int>& others) {
+      double left = task_.samples;
+      for (std::size_t d = 1; d < numbers_; ++d) left -= weights[d] * task_.unit * (first[d] + others[d - 1]);
+      std::vector<int> more = {next_to(left - task_.near * task_.samples - one)};
+      more.insert(more.end(), others.begin(), others.end());
+      const int most = next_to(left + task_.near * task_.samples + one);
+      for (; more.front() <= most; ++more.front()) evaluate(more);
+    });
     return best;
   }
 
@@ -530,14 +544,17 @@ int most_steps(const Scenario& scenario) {
   return most;
 }
 
-/// Seconds a sample that the slowest GPU computes: no play is faster, unless sequences are drawn shorter.
+/// Seconds a sample without communication: no play is faster, unless sequences are drawn shorter.
 double least_time(const Balanced& choice, const ScheduleSpec& timed_by, const Evaluations& evaluations) {
   const Shared<Costs> costs = evaluations.costs(choice.scenario, timed_by);
-  Seconds slowest;
-  for (const RankKind& kind : costs->kinds)
-    slowest = std::max(
-        slowest, kind.steps(choice.scenario.training.gradient_accumulation_steps) * (kind.forward + kind.backward));
-  return slowest.value / choice.samples;
+  return least_update_time(timed_by, *costs, choice.scenario.training.gradient_accumulation_steps).value /
+         choice.samples;
+}
+
+/// Whether fewer and larger micro-batches of as much work communicate less, or hide more of it behind one.
+bool gains_by_larger(const ScheduleSpec& spec) {
+  return meets_every_micro_batch(spec) ||
+         (is_synchronous(spec) && (spec.overlap != Overlap::kNone || spec.overlap_param_gather));
 }
 
 }  // namespace
@@ -561,12 +578,13 @@ Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
     if (unfit == -kSurelyFits && !unequal) played.push_back(of(choice));
   };
   remember(best, least);
+  const bool larger_gain = gains_by_larger(timed_by);
   // Who computes as long in as many micro-batches or more has no less to send, and hides no more of it.
   const auto is_hopeless = [&](const Balanced& choice) {
     if (unsteady.varies() || std::get<0>(least) > -kSurelyFits) return false;
     const std::pair own = of(choice);
     return own.second > std::get<2>(least) || std::any_of(played.begin(), played.end(), [&](const auto& each) {
-             return each.first <= own.first && each.second <= own.second;
+             return (each.first <= own.first || !larger_gain) && each.second <= own.second;
            });
   };
   const auto take = [&](Balanced choice, bool of_any_samples = false) {
