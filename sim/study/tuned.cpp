@@ -222,10 +222,7 @@ struct Entrant {
 class Ranked {
  public:
   Ranked(const Scenario& scenario, const Evaluations& evaluations)
-      : sizes_(micro_batches(scenario)),
-        scenario_(undrawn(scenario)),
-        evaluations_(evaluations.on(NetworkKind::kReference)),
-        divides_(gpu_count(scenario.cluster) < kManyGpus ? evaluations : evaluations_) {}
+      : sizes_(micro_batches(scenario)), scenario_(undrawn(scenario)), evaluations_(evaluations) {}
 
   /// Every candidate at every micro-batch, the likeliest to be the best first: those that fit, from the least time on.
   std::vector<Entrant> entrants(const Candidates& candidates) {
@@ -254,10 +251,10 @@ class Ranked {
   }
 
   Division division_of(const ScheduleSpec& spec) {
-    if (spec.micro_batch_size > 0) return divides_.divided(scenario_, spec);
+    if (spec.micro_batch_size > 0) return evaluations_.divided(scenario_, spec);
     const int apart = micro_batches_apart(parallel_of(scenario_.training, spec));
     const auto [first, anew] = divisions_.try_emplace(std::pair(meets_every_micro_batch(spec), apart));
-    if (anew) first->second = divides_.divided(scenario_, balanced_where_unlike(spec, scenario_)).scenario;
+    if (anew) first->second = evaluations_.divided(scenario_, balanced_where_unlike(spec, scenario_)).scenario;
     ScheduleSpec as_divided = spec;
     as_divided.balance = Balance::kNone;  // it is
     return {first->second, as_divided};
@@ -265,7 +262,7 @@ class Ranked {
 
   const std::vector<int> sizes_;
   const Scenario scenario_;
-  const Evaluations evaluations_, divides_;  // a division that will be played is known by then
+  const Evaluations evaluations_;
   std::map<std::pair<bool, int>, Scenario> divisions_;
 };
 
@@ -454,7 +451,7 @@ void tune_grown(Scenario& scenario, double samples, const ScheduleSpec& dtypes, 
   const double own = samples_asked(*grown);
   std::vector<TunedBatch>& known = scenario.best_by_batch;
   if (std::any_of(known.begin(), known.end(), [&](const TunedBatch& each) { return each.samples == own; })) return;
-  Ranked ranked(*grown, evaluations);
+  Ranked ranked(*grown, evaluations.on(NetworkKind::kReference));
   Fastest fastest(*grown, evaluations);
   search_own(*grown, dtypes, fastest, ranked, evaluations);
   if (!fastest.best || std::get<0>(fastest.best->badness) > -WinnerRule{}.fit_probability) return;
@@ -493,7 +490,7 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
   auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
   if (challenger == scenario.schedules.end()) challenger = scenario.schedules.begin();
   const ScheduleSpec dtypes = *challenger;
-  Ranked ranked(scenario, evaluations);
+  Ranked ranked(scenario, evaluations.on(NetworkKind::kReference));
   Fastest fastest(scenario, evaluations);
   Steps steps(4);  // what is written, the framework's own, those of others, the delayed ones
   // What is asked for is played anyhow.
