@@ -55,7 +55,7 @@ Seconds time_alone(const ScheduleSpec& spec, const Costs& costs, int steps, std:
       op.slot = -1;
       if (op.kind != OpKind::kCollective) continue;
       op.kind = OpKind::kCompute;
-      op.duration = request_time(costs, all.requests[static_cast<std::size_t>(op.plan)], costs.kinds[kind].first_rank);
+      op.duration = request_time(costs, all.requests[op.plan], costs.kinds[kind].first_rank);
     }
   return play(one, NetworkKind::kReference, {}).end;
 }

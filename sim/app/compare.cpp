@@ -30,8 +30,7 @@ namespace {
 void add_convergence(std::vector<RunResult>& results, const Scenario& scenario, const Arguments& arguments) {
   const std::string& path = arguments.text("--convergence");
   const MeasuredConvergence convergence = read_convergence(read_file(path), path);
-  const auto baseline = std::find_if(results.begin(), results.end(),
-                                     [&](const RunResult& each) { return each.label == scenario.baseline; });
+  const auto baseline = std::ranges::find(results, scenario.baseline, &RunResult::label);
   if (baseline == results.end())
     throw ScenarioError({fmt::format("--convergence compares with the baseline, \"{}\"; choose it too with --schedule",
                                      scenario.baseline)});

@@ -52,9 +52,8 @@ Recorded read_recorded(const std::string& path) {
 /// Where the one side was measured, what accocal measured of the other is not its prediction.
 void keep_predictions(const std::vector<RecordedSchedule>& other, std::vector<RecordedSchedule>& schedules) {
   const auto measured = [](const RecordedSchedule& one) { return one.measured; };
-  const bool predicted = !std::all_of(schedules.begin(), schedules.end(), measured);
-  if (std::all_of(other.begin(), other.end(), measured) && predicted)
-    schedules.erase(std::remove_if(schedules.begin(), schedules.end(), measured), schedules.end());
+  const bool predicted = !std::ranges::all_of(schedules, measured);
+  if (std::ranges::all_of(other, measured) && predicted) std::erase_if(schedules, measured);
 }
 
 ExitCode compare_files(const Arguments& arguments) {

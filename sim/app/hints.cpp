@@ -37,9 +37,9 @@ std::string verb_hint(const std::string& word, const std::vector<Verb>& verbs) {
 
 std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs) {
   const auto first =
-      std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.empty() && word[0] != '-'; });
+      std::ranges::find_if(words, [](const std::string& word) { return !word.empty() && word[0] != '-'; });
   if (first == words.end()) return {};
-  const auto verb = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& each) { return each.name == *first; });
+  const auto verb = std::ranges::find(verbs, *first, &Verb::name);
   if (verb == verbs.end()) return verb_hint(*first, verbs);
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
@@ -50,8 +50,8 @@ std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs
 }
 
 std::string required_hint(const std::string& wrong, const Texts& words, const std::vector<Verb>& verbs) {
-  const auto verb = std::find_if(verbs.begin(), verbs.end(),
-                                 [&](const Verb& each) { return !words.empty() && each.name == words.front(); });
+  const auto verb =
+      std::ranges::find_if(verbs, [&](const Verb& each) { return !words.empty() && each.name == words.front(); });
   if (verb == verbs.end()) return {};
   if (!verb->verbs.empty() && wrong == "A subcommand is required") {
     Texts names;

@@ -19,11 +19,9 @@ namespace {
 std::vector<LibraryEntry> entries_of(const std::string& kind) {
   std::vector<LibraryEntry> entries = list_library();
   for (const KnobRow& row : knob_rows()) entries.push_back({"knob", row.name, "", row.meaning});
-  entries.erase(std::remove_if(entries.begin(), entries.end(),
-                               [&](const LibraryEntry& entry) {
-                                 return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
-                               }),
-                entries.end());
+  std::erase_if(entries, [&](const LibraryEntry& entry) {
+    return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
+  });
   return entries;
 }
 

@@ -47,7 +47,7 @@ std::vector<int> parse_ranks(const std::string& option, const std::string& text,
     for (int rank = first; rank <= last; ++rank) chosen.push_back(rank);
     if (more) ++at;
   }
-  std::sort(chosen.begin(), chosen.end());
+  std::ranges::sort(chosen);
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   return chosen;
 }
@@ -99,7 +99,7 @@ Shown shown_of(EventGraph graph, const std::vector<int>& asked) {
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::vector<int>& drawn = shown.ranks.drawn[shown.folded.class_of[r]];
     const int number = static_cast<int>(r);
-    if (asked.empty() ? drawn.empty() : std::binary_search(asked.begin(), asked.end(), number)) drawn.push_back(number);
+    if (asked.empty() ? drawn.empty() : std::ranges::binary_search(asked, number)) drawn.push_back(number);
   }
   return shown;
 }

@@ -54,9 +54,7 @@ std::string refusal(const Verb& verb, const Mode& mode, const std::string& name)
 
 }  // namespace
 
-bool contains(const Texts& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
+bool contains(const Texts& list, const std::string& word) { return std::ranges::find(list, word) != list.end(); }
 
 std::string name_of(const Option& option) {
   return option.names.substr(option.names.find(',') + 1);  // of one name, from its beginning

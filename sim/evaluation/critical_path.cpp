@@ -146,7 +146,7 @@ class History {
       lane.spans.push_back(by_rank_[k]);
       lane.by_op.emplace_back(span.op, lane.runs.size() - 1);
     }
-    for (Lane& lane : lanes) std::sort(lane.by_op.begin(), lane.by_op.end());
+    for (Lane& lane : lanes) std::ranges::sort(lane.by_op);
     return lanes;
   }
 
@@ -155,8 +155,8 @@ class History {
   /// first.
   static int round_awaited(const Program& program, OpRef op, int iteration, OpRef wait) {
     const auto holds_both = [&](const Loop& loop) { return part_around(loop, op) && part_around(loop, wait); };
-    const auto running = std::find_if(program.loops.begin(), program.loops.end(),
-                                      [&](const Loop& loop) { return loop.runs_on && holds_both(loop); });
+    const auto running =
+        std::ranges::find_if(program.loops, [&](const Loop& loop) { return loop.runs_on && holds_both(loop); });
     if (running == program.loops.end()) return kAnyRound;
     // In a loop inside it the spans count that loop's repetitions.
     const auto holds = std::count_if(running, program.loops.end(), [&](const Loop& loop) {
@@ -173,8 +173,7 @@ class History {
     for (const Loop& loop : graph_.programs[of.program].loops) {
       if (loop.slot < 0) continue;
       const int decider = graph_.groups[of.groups[loop.slot]].members.front();
-      if (decider != rank && std::find(deciders.begin(), deciders.end(), decider) == deciders.end())
-        deciders.push_back(decider);
+      if (decider != rank && std::ranges::find(deciders, decider) == deciders.end()) deciders.push_back(decider);
     }
     return deciders;
   }
@@ -281,11 +280,10 @@ class PathBuilder {
   }
 
   CriticalPath take(double update_time) {
-    std::reverse(path_.steps.begin(), path_.steps.end());
+    std::ranges::reverse(path_.steps);
     path_.update_time = Seconds{update_time};
     for (const auto& [name, duration] : causes_) path_.causes.emplace_back(name, Seconds{duration});
-    std::stable_sort(path_.causes.begin(), path_.causes.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(path_.causes, [](const auto& a, const auto& b) { return a.second > b.second; });
     return std::move(path_);
   }
 
@@ -348,7 +346,7 @@ std::vector<PathStretch> critical_stretches(const SteadyPlay& play, int last, Se
           stretches.push_back({at.rank, at.lane, Seconds{std::max(run.begin, from.value)}, Seconds{run.end}});
       },
       [](int, double, double) {});
-  std::reverse(stretches.begin(), stretches.end());
+  std::ranges::reverse(stretches);
   return stretches;
 }
 

@@ -40,10 +40,10 @@ std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Co
   if (pause.ranks.empty() || !evaluates_together(pause, spec)) return pause.ranks;
   std::vector<int> ranks;  // whose shards are gathered
   for (const int named : pause.ranks)
-    if (!std::binary_search(ranks.begin(), ranks.end(), named)) {
+    if (!std::ranges::binary_search(ranks, named)) {
       const std::vector<int> members = members_of(costs.layout, {kIsland}, named);
       ranks.insert(ranks.end(), members.begin(), members.end());
-      std::sort(ranks.begin(), ranks.end());
+      std::ranges::sort(ranks);
     }
   return ranks;
 }

@@ -17,7 +17,7 @@ namespace accosim {
 Folded among_all(Folded folded, const FewReplicas& few) {
   for (Rank& rank : folded.graph.ranks) rank.multiplicity *= few.each;
   std::vector<int> class_of;
-  for (const int rank : few.few) class_of.push_back(folded.class_of[static_cast<std::size_t>(rank)]);
+  for (const int rank : few.few) class_of.push_back(folded.class_of[rank]);
   folded.class_of = std::move(class_of);
   return folded;
 }
@@ -129,7 +129,7 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   cost.name = pause.name;
   const PlacedPause& made = with.costs->pace.pauses.front();
   for (std::size_t rank = 0; rank < with.costs->kind_of.size(); ++rank)
-    if (made.ranks.empty() || std::binary_search(made.ranks.begin(), made.ranks.end(), static_cast<int>(rank)))
+    if (made.ranks.empty() || std::ranges::binary_search(made.ranks, static_cast<int>(rank)))
       cost.lasts = std::max(cost.lasts, made.lasts[with.costs->kind_of[rank]]);
   cost.time = with.measured.end - without.measured.end;
   for (const int of : with.folded.class_of) {

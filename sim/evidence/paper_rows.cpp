@@ -18,7 +18,7 @@ namespace {
 
 template <class Is>
 const ScheduleSpec* first(const Scenario& scenario, Is is) {
-  const auto found = std::find_if(scenario.schedules.begin(), scenario.schedules.end(), is);
+  const auto found = std::ranges::find_if(scenario.schedules, is);
   return found == scenario.schedules.end() ? nullptr : &*found;
 }
 

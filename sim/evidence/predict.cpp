@@ -100,7 +100,7 @@ ValidationPrediction predict_collective(CollectiveQuery query, Cluster cluster) 
   const double spread = communication_spread(*query.cluster, query.nodes, query.bytes);
   ValidationPrediction prediction = with_interval(collective_time(query).value, spread);
   const std::vector<Seconds> times = collective_times(query);  // by release, where the source says none
-  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  const auto [least, most] = std::ranges::minmax_element(times);
   prediction.low = interval_80(least->value, spread).low;
   prediction.high = interval_80(most->value, spread).high;
   return prediction;

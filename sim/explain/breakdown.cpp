@@ -93,8 +93,8 @@ std::array<double, kTimeUses> parts_between(const RankTime& rank, double from, d
 
 /// The same per update of the steady ones.
 std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& measured, int updates_per_mark) {
-  const double from = rank.updates[static_cast<std::size_t>(measured.first)];
-  const double to = rank.updates[static_cast<std::size_t>(measured.last)];
+  const double from = rank.updates[measured.first];
+  const double to = rank.updates[measured.last];
   const double updates = (measured.last - measured.first) * updates_per_mark;
   std::array<double, kTimeUses> parts = parts_between(rank, from, to);
   for (const CountedTimes& counted : rank.counted) {

@@ -64,8 +64,8 @@ CollectivesByMessage by_message(const Scenario& scenario, const ScheduleSpec& sp
       result.without.push_back(
           fmt::format("{} of {} {}", name_of(request.kind), to_text(bytes), why_not(request.kind, ring, cost)));
   }
-  std::stable_sort(result.rows.begin(), result.rows.end(),
-                   [](const ByMessage& a, const ByMessage& b) { return a.closed_form > b.closed_form; });
+  std::ranges::stable_sort(result.rows,
+                           [](const ByMessage& a, const ByMessage& b) { return a.closed_form > b.closed_form; });
   return result;
 }
 

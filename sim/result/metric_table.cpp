@@ -251,8 +251,7 @@ std::vector<const Metric*> in_order(const PlaceOf& place_of) {
   std::vector<const Metric*> chosen;
   for (const Metric& metric : kMetrics)
     if (place_of(metric) > 0) chosen.push_back(&metric);
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [&](const Metric* a, const Metric* b) { return place_of(*a) < place_of(*b); });
+  std::ranges::stable_sort(chosen, [&](const Metric* a, const Metric* b) { return place_of(*a) < place_of(*b); });
   return chosen;
 }
 

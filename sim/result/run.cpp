@@ -127,8 +127,8 @@ Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
             communication_spread(play.costs->cluster, ring_of(*play.costs, ranks, step.rank), kLargeMessage);
       communication += share * known->second;
     } else if (step.cls != OpClass::kMark) {
-      const int kind = play.costs->kind_of[static_cast<std::size_t>(step.rank)];
-      compute += share * spreads[static_cast<std::size_t>(kind)];
+      const int kind = play.costs->kind_of[step.rank];
+      compute += share * spreads[kind];
     }
   }
   return {std::hypot(compute, step_spread(play.costs->cluster, play.costs->parallel)), communication};
@@ -179,7 +179,7 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
     const auto played = static_cast<std::size_t>(play.folded.class_of[rank]);
     const int group = play.costs->places[rank].group;
     auto& known = of_class[played];
-    const auto same = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == group; });
+    const auto same = std::ranges::find_if(known, [&](const auto& each) { return each.first == group; });
     if (same != known.end()) {
       std::vector<RankRange>& ranks = results[same->second].ranks;
       if (ranks.back().last + 1 == rank)
@@ -443,7 +443,7 @@ std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>&
   steps.over();
   std::vector<RunResult> results;
   for (const int index : chosen) {
-    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    const ScheduleSpec& spec = scenario.schedules[index];
     RunResult result = spec.label == base.result.label            ? base.result
                        : best && spec.label == best->result.label ? best->result
                                                                   : run_schedule(scenario, spec, evaluations);

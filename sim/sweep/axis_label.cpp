@@ -48,7 +48,7 @@ std::string group_called(const JsonValue* nodes, const std::string& key) {
   if (group == nullptr || nodes->elements.size() < 2) return {};
   const std::string family = family_of(*group);
   const auto same = [&](const JsonValue& other) { return family_of(other) == family; };
-  const bool alone = std::count_if(nodes->elements.begin(), nodes->elements.end(), same) == 1;
+  const bool alone = std::ranges::count_if(nodes->elements, same) == 1;
   return alone && !family.empty() ? family : text_at(group, "name");
 }
 
@@ -56,7 +56,7 @@ std::string group_called(const JsonValue* nodes, const std::string& key) {
 std::string words_of(const Keys& keys) {
   const auto word = std::find_if(keys.rbegin(), keys.rend(), [](const std::string& key) { return !is_index(key); });
   std::string words = word == keys.rend() ? std::string() : *word;
-  std::replace(words.begin(), words.end(), '_', ' ');
+  std::ranges::replace(words, '_', ' ');
   return words;
 }
 
@@ -112,7 +112,7 @@ void add_labels(std::vector<Axis>& axes, const JsonValue& scenario) {
   std::vector<std::string> labels;
   for (const Axis& axis : axes) labels.push_back(axis.label.empty() ? label_of(axis, scenario) : axis.label);
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (std::count(labels.begin(), labels.end(), labels[i]) == 1) axes[i].label = labels[i];
+    if (std::ranges::count(labels, labels[i]) == 1) axes[i].label = labels[i];
 }
 
 std::vector<std::string> axis_names(const std::vector<Axis>& axes) {

@@ -87,7 +87,7 @@ JsonValue json_of(const Heading& heading, const Alone& alone) {
 
 std::size_t index_of_schedule(const Heading& heading, ObjectReader& reader) {
   const std::string label = reader.text("schedule", std::nullopt, kLongText);
-  const auto found = std::find(heading.schedules.begin(), heading.schedules.end(), label);
+  const auto found = std::ranges::find(heading.schedules, label);
   if (found != heading.schedules.end()) return static_cast<std::size_t>(found - heading.schedules.begin());
   reader.fail("schedule", "is none of the heading");
   return 0;
@@ -119,7 +119,7 @@ auto read_line(const std::string& line, const std::string& source, const Read& r
 
 std::size_t index_of_value(const Axis& axis, ObjectReader& point) {
   const std::string value = point.text(axis.pointer, std::nullopt, kLongText);
-  const auto found = std::find(axis.values.begin(), axis.values.end(), value);
+  const auto found = std::ranges::find(axis.values, value);
   if (found != axis.values.end()) return static_cast<std::size_t>(found - axis.values.begin());
   point.fail(axis.pointer, "is no value of the axis in the heading");
   return 0;
@@ -220,7 +220,7 @@ Heading read_heading(const std::string& line, const std::string& file) {
     Heading heading;
     const JsonValue* const schema = reader.find("schema");
     if (schema != nullptr && schema->kind == JsonKind::kText &&
-        std::find(std::begin(kOldRowsSchemas), std::end(kOldRowsSchemas), schema->text) != std::end(kOldRowsSchemas))
+        std::ranges::find(kOldRowsSchemas, schema->text) != std::end(kOldRowsSchemas))
       reader.fail("schema", "is of an older accosim, whose rows do not say all that is shown of them; play it anew");
     else
       reader.schema(kRowsSchema);
@@ -325,7 +325,7 @@ SweepRows read_rows(const std::string& path, const std::function<void(const Head
     all.rows.push_back(read_row(all.heading, line, shown, number));
   }
   if (!in.wrong().empty()) refuse(in.wrong());
-  std::stable_sort(all.rows.begin(), all.rows.end(), [](const Row& a, const Row& b) { return a.index < b.index; });
+  std::ranges::stable_sort(all.rows, {}, &Row::index);
   for (std::size_t i = 1; i < all.rows.size(); ++i)
     if (all.rows[i].index == all.rows[i - 1].index)
       throw BadInput(fmt::format("{}: point {} is there twice", shown, all.rows[i].index));

@@ -74,7 +74,7 @@ std::optional<Change> change_between(const LinePoint& a, const LinePoint& b, con
 std::vector<std::size_t> ascending(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   return order;
 }
 
@@ -140,8 +140,7 @@ Labels labels_of(const Axis& axis, const std::string& name) {
   const auto has_unit = [&](const std::string& value) {
     return value.size() > unit.size() && value.compare(value.size() - unit.size(), unit.size(), unit) == 0;
   };
-  if (unit.empty() || !std::all_of(axis.values.begin(), axis.values.end(), has_unit))
-    return {name, in_short(axis.values)};
+  if (unit.empty() || !std::ranges::all_of(axis.values, has_unit)) return {name, in_short(axis.values)};
   Labels labels{fmt::format("{} ({})", name, unit.substr(unit.find_first_not_of(' '))), {}};
   for (const std::string& value : axis.values) labels.values.push_back(value.substr(0, value.size() - unit.size()));
   return labels;
@@ -199,9 +198,8 @@ Shown shown_of(const Metrics& figures, Score by) {
 }
 
 bool are_priced(const SweepRows& rows) {
-  return std::any_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) {
-    return std::any_of(row.schedules.begin(), row.schedules.end(),
-                       [](const Metrics& each) { return each.cost.has_value(); });
+  return std::ranges::any_of(rows.rows, [](const Row& row) {
+    return std::ranges::any_of(row.schedules, [](const Metrics& each) { return each.cost.has_value(); });
   });
 }
 
@@ -231,8 +229,8 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   // As compare() ranks: against one opponent at everybody's batch; where one of them has no speedup at the same batch,
   // all per token.
   const auto all_have = [&](std::optional<double> Metrics::*speedup) {
-    return std::all_of(row.schedules.begin(), row.schedules.end(),
-                       [&](const Metrics& each) { return !each.fits() || (each.*speedup).has_value(); });
+    return std::ranges::all_of(row.schedules,
+                               [&](const Metrics& each) { return !each.fits() || (each.*speedup).has_value(); });
   };
   if (by == Score::kSameBatch && all_have(&Metrics::over_best_synchronous)) return figures.over_best_synchronous;
   const bool per_token = by == Score::kSameBatch && !all_have(&Metrics::speedup_same_batch);
@@ -276,9 +274,8 @@ std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, co
     if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
       close.push_back(i);
   }
-  std::stable_sort(close.begin(), close.end(), [&](std::size_t a, std::size_t b) {
-    return *score_of(row, a, merit.by) > *score_of(row, b, merit.by);
-  });
+  std::ranges::stable_sort(
+      close, [&](std::size_t a, std::size_t b) { return *score_of(row, a, merit.by) > *score_of(row, b, merit.by); });
   return close;
 }
 
@@ -303,7 +300,7 @@ std::vector<Ranked> ranking_of(const SweepRows& rows, const Merit& merit) {
     if (!standing.best()) continue;
     all.push_back({*score_of(row, *standing.best(), by), {&row, *standing.best(), standing.winner.has_value()}});
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) {
     return a.second.winner != b.second.winner ? a.second.winner : a.first > b.first;
   });
   std::vector<Ranked> ranking;
@@ -328,7 +325,7 @@ std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
     }
   }
   std::erase_if(all, [](const Faster& each) { return each.points == 0; });
-  std::stable_sort(all.begin(), all.end(), [](const Faster& a, const Faster& b) { return a.points > b.points; });
+  std::ranges::stable_sort(all, [](const Faster& a, const Faster& b) { return a.points > b.points; });
   return all;
 }
 
@@ -411,7 +408,7 @@ std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   });
   std::vector<Crossover> list;
   for (const auto& [key, crossover] : found) list.push_back(crossover);
-  std::stable_sort(list.begin(), list.end(), [](const Crossover& a, const Crossover& b) {
+  std::ranges::stable_sort(list, [](const Crossover& a, const Crossover& b) {
     return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
   });
   return list;
@@ -454,9 +451,8 @@ std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::o
   });
   std::vector<Course> list;
   for (auto& [key, course] : found) list.push_back(std::move(course));
-  std::stable_sort(list.begin(), list.end(), [](const Course& a, const Course& b) {
-    return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
-  });
+  std::ranges::stable_sort(
+      list, [](const Course& a, const Course& b) { return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines); });
   return list;
 }
 
@@ -494,7 +490,7 @@ struct Bands {
 }  // namespace
 
 bool may_be_flat(const Heading& heading) {
-  return heading.grid && std::any_of(heading.axes.begin(), heading.axes.end(), [](const Axis& axis) {
+  return heading.grid && std::ranges::any_of(heading.axes, [](const Axis& axis) {
            return axis.values.size() >= kLeastFlat && numbers_of(axis);
          });
 }
@@ -508,7 +504,7 @@ std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
   const auto close = [&] {
     if (points >= kLeastFlat) {
       range.binds = last->binds;
-      const auto same = std::find_if(ranges.begin(), ranges.end(), [&](const FlatRange& each) {
+      const auto same = std::ranges::find_if(ranges, [&](const FlatRange& each) {
         return each.axis == range.axis && each.low == range.low && each.high == range.high &&
                each.binds.has_value() == range.binds.has_value() &&
                (!each.binds || each.binds->term == range.binds->term);
@@ -543,7 +539,7 @@ std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
     }
     close();
   });
-  std::stable_sort(ranges.begin(), ranges.end(), [](const FlatRange& a, const FlatRange& b) {
+  std::ranges::stable_sort(ranges, [](const FlatRange& a, const FlatRange& b) {
     return std::pair(a.axis, a.low) < std::pair(b.axis, b.low);
   });
   return ranges;
@@ -572,7 +568,7 @@ std::vector<Caution> cautions_in(const SweepRows& rows) {
     for (const std::string& said : row.cautions) ++found.try_emplace(said, Caution{said, 0}).first->second.points;
   std::vector<Caution> list;
   for (const auto& [code, caution] : found) list.push_back(caution);
-  std::stable_sort(list.begin(), list.end(), [](const Caution& a, const Caution& b) { return a.points > b.points; });
+  std::ranges::stable_sort(list, [](const Caution& a, const Caution& b) { return a.points > b.points; });
   return list;
 }
 
@@ -585,7 +581,7 @@ std::vector<Failure> failures_of(const SweepRows& rows) {
   }
   std::vector<Failure> list;
   for (const auto& [why, failure] : found) list.push_back(failure);
-  std::stable_sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) { return a.points > b.points; });
+  std::ranges::stable_sort(list, [](const Failure& a, const Failure& b) { return a.points > b.points; });
   return list;
 }
 

@@ -200,8 +200,7 @@ std::vector<Change> keys_that_hide() {
 int largest_micro_batch(const Trial& trial, const Fits& fits) {
   const Cluster& cluster = trial.scenario.cluster;
   const int now = cluster.nodes.front().micro_batch_size;
-  if (std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
-                  [&](const NodeGroup& group) { return group.micro_batch_size != now; }))
+  if (std::ranges::any_of(cluster.nodes, [&](const NodeGroup& group) { return group.micro_batch_size != now; }))
     return 0;
   int fitting = 0, too_many = now;
   while (too_many - fitting > 1) {

@@ -31,10 +31,10 @@ constexpr std::size_t kMostShares = 4;  ///< numbers that a label lists
 std::vector<Share> shares_of(const Scenario& scenario) {
   std::vector<Share> shares;
   for (const Crew& crew : crews_of(scenario.cluster)) {
-    const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(crew.group)];
+    const NodeGroup& group = scenario.cluster.nodes[crew.group];
     const int gpu = crew.gpus.front();
-    shares.push_back({group.name, device_name(scenario.cluster, group.devices[static_cast<std::size_t>(gpu)]),
-                      crew.ranks, group.micro_batch_size, accumulation_steps_of(group, gpu, scenario.training)});
+    shares.push_back({group.name, device_name(scenario.cluster, group.devices[gpu]), crew.ranks, group.micro_batch_size,
+                      accumulation_steps_of(group, gpu, scenario.training)});
   }
   return shares;
 }
@@ -44,15 +44,13 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
   std::vector<std::string> texts;
   for (const Share& share : shares) {
     const std::pair<int, int> work(share.accumulation_steps, sizes ? share.micro_batch_size : 0);
-    if (std::find(works.begin(), works.end(), work) != works.end()) continue;
+    if (std::ranges::find(works, work) != works.end()) continue;
     works.push_back(work);
     const char* const noun = texts.empty() ? (work.first == 1 ? " micro-batch" : " micro-batches") : "";
     texts.push_back(sizes ? fmt::format("{}{} of {}", work.first, noun, work.second) : fmt::format("{}", work.first));
   }
   if (texts.size() > kMostShares) {
-    const auto [least, most] = std::minmax_element(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
-      return a.accumulation_steps < b.accumulation_steps;
-    });
+    const auto [least, most] = std::ranges::minmax_element(shares, {}, &Share::accumulation_steps);
     return fmt::format("{} to {} micro-batches", least->accumulation_steps, most->accumulation_steps);
   }
   const bool one = texts.size() == 1 && works.front().first == 1;
@@ -62,14 +60,14 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
 /// "Balanced at 22 and 10 micro-batches each A100-SXM4-80GB does 22 and each V100-SXM2-32GB 10."; empty where all do
 /// the same.
 std::string shares_in_words(const FairBaseline& balanced) {
-  const bool sizes = std::any_of(balanced.shares.begin(), balanced.shares.end(), [&](const Share& share) {
+  const bool sizes = std::ranges::any_of(balanced.shares, [&](const Share& share) {
     return share.micro_batch_size != balanced.shares.front().micro_batch_size;
   });
   std::vector<std::string> texts;
   for (const Share& share : balanced.shares) {
     const std::string text = fmt::format("each {} does {}{}", share.device, share.accumulation_steps,
                                          sizes ? fmt::format(" of {}", share.micro_batch_size) : std::string());
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   }
   if (texts.size() < 2 || texts.size() > kMostShares) return {};
   return fmt::format("In \"{}\" {}.", balanced.label, in_words(texts));
@@ -97,8 +95,9 @@ int even_micro_batch(const Scenario& scenario, ScheduleSpec spec, const Evaluati
 }
 
 bool has_other_sizes(const Cluster& one, const Cluster& other) {
-  return !std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), other.nodes.end(),
-                     [](const NodeGroup& a, const NodeGroup& b) { return a.micro_batch_size == b.micro_batch_size; });
+  return !std::ranges::equal(one.nodes, other.nodes, [](const NodeGroup& a, const NodeGroup& b) {
+    return a.micro_batch_size == b.micro_batch_size;
+  });
 }
 
 ScheduleSpec with_balance(ScheduleSpec spec, Balance balance) {
@@ -141,9 +140,8 @@ class FairPlays {
   /// On all GPUs, with everybody's micro-batches as they are written.
   FairBaseline undivided() const {
     const std::vector<NodeGroup>& groups = scenario_.cluster.nodes;
-    const bool sizes = std::any_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
-      return group.micro_batch_size != groups.front().micro_batch_size;
-    });
+    const bool sizes = std::ranges::any_of(
+        groups, [&](const NodeGroup& group) { return group.micro_batch_size != groups.front().micro_batch_size; });
     return played(evaluations_.divided(scenario_, with_balance(written, Balance::kNone)), sizes);
   }
 
@@ -192,7 +190,7 @@ class FairPlays {
 
 /// The one with the nearest samples per update; of at least one.
 const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples) {
-  return *std::min_element(baselines.begin(), baselines.end(), [&](const FairBaseline& a, const FairBaseline& b) {
+  return *std::ranges::min_element(baselines, [&](const FairBaseline& a, const FairBaseline& b) {
     return std::abs(a.samples_per_update - samples) < std::abs(b.samples_per_update - samples);
   });
 }
@@ -211,8 +209,7 @@ std::string undivided_in_words(const Cluster& cluster, const FairPlays& plays) {
   if (!meets_every_micro_batch(plays.written)) return {};
   std::vector<std::string> groups;
   for (const NodeGroup& group : cluster.nodes)
-    if (std::any_of(group.devices.begin(), group.devices.end(),
-                    [&](const Device& device) { return !(device == group.devices.front()); }))
+    if (std::ranges::any_of(group.devices, [&](const Device& device) { return !(device == group.devices.front()); }))
       groups.push_back(fmt::format("\"{}\"", group.name));
   if (groups.empty()) return {};
   return fmt::format(
@@ -233,7 +230,7 @@ struct Alone {
 std::vector<Alone> kinds_alone(const Scenario& scenario, const FairPlays& plays, double samples) {
   std::vector<Kind> kinds = kinds_of(scenario.cluster);
   if (kinds.size() < 2) return {};
-  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.gpus > b.gpus; });
+  std::ranges::stable_sort(kinds, [](const Kind& a, const Kind& b) { return a.gpus > b.gpus; });
   std::vector<Alone> all;
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostParts); ++i) {
     const Scenario kept = part_of(scenario, kept_of(scenario.cluster, kinds[i].device));
@@ -272,7 +269,7 @@ Adding::Whole beside(const FairBaseline& whole, const FairBaseline& alone) {
     return share.accumulation_steps != first.accumulation_steps || share.micro_batch_size != first.micro_batch_size;
   };
   return {times, interval_80(times, ratio_spread(whole.spread, alone.spread)), whole.work,
-          std::none_of(whole.shares.begin(), whole.shares.end(), differs), whole.fits};
+          std::ranges::none_of(whole.shares, differs), whole.fits};
 }
 
 std::optional<Adding> adding_to(const std::vector<Alone>& parts, const FairPlays& plays, const FairBaseline& balanced) {
@@ -379,8 +376,8 @@ std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::v
     const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
     if (known || meets_every_micro_batch(plays.written)) continue;
     FairBaseline more = plays.balanced_at(samples);
-    const bool same = std::any_of(baselines.begin(), baselines.end(),
-                                  [&](const FairBaseline& each) { return each.shares == more.shares; });
+    const bool same =
+        std::ranges::any_of(baselines, [&](const FairBaseline& each) { return each.shares == more.shares; });
     if (!same) baselines.push_back(std::move(more));
   }
   return baselines;

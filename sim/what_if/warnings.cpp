@@ -80,8 +80,8 @@ std::optional<Warning> recompute_saves_nothing(const WhatIf& what_if, std::size_
   const std::optional<double> ratio = needless_recompute(what_if, schedule, kLittleSaved * result.memory_resident);
   if (!ratio) return std::nullopt;
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
-  const bool fused = std::none_of(groups.begin(), groups.end(),
-                                  [](const NodeGroup& group) { return group.attention == Attention::kNaive; });
+  const bool fused =
+      std::ranges::none_of(groups, [](const NodeGroup& group) { return group.attention == Attention::kNaive; });
   return Warning{
       "recompute_saves_nothing",
       fmt::format("activation_recompute {} saves no memory and takes {:.3f} times the time{}", name_of(set), *ratio,
@@ -106,9 +106,7 @@ std::optional<Warning> computes_in_fp32(const Scenario& scenario, const Schedule
 std::optional<Warning> autocast_casts_nothing(const Scenario& scenario, const ScheduleSpec& spec) {
   const Training& training = scenario.training;
   const auto is_wide = [](const ScheduleSpec& each) { return bytes_of(each.parameter_dtype) > Bytes{2}; };
-  if (training.autocast == Autocast::kNone ||
-      std::any_of(scenario.schedules.begin(), scenario.schedules.end(), is_wide))
-    return std::nullopt;
+  if (training.autocast == Autocast::kNone || std::ranges::any_of(scenario.schedules, is_wide)) return std::nullopt;
   const bool by_precision = spec.parameter_dtype == training.precision;
   return Warning{"autocast_casts_nothing",
                  fmt::format("autocast {} casts no weights: parameters are stored in {} already{}",
@@ -194,8 +192,7 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
   const int asked = play.accumulation_steps;
   const int rounds = rounds_of(spec);
   const std::vector<RankKind>& kinds = play.costs->kinds;
-  const bool all_own =
-      std::all_of(kinds.begin(), kinds.end(), [](const RankKind& kind) { return kind.own_steps.has_value(); });
+  const bool all_own = std::ranges::all_of(kinds, [](const RankKind& kind) { return kind.own_steps.has_value(); });
   if (!all_own && rounds > 1 && rounds * spec.micro_batches_per_round != asked)
     return Warning{"rounds_set_the_batch",
                    fmt::format("two rounds of at least {} micro-batches each stand against {} that "
@@ -203,8 +200,8 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                                spec.micro_batches_per_round, asked),
                    "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"};
   if (result.batch_inflation <= kMuchInflation) return std::nullopt;
-  const bool unlike = std::any_of(kinds.begin(), kinds.end(),
-                                  [&](const RankKind& kind) { return !(kind.device == kinds.front().device); });
+  const bool unlike =
+      std::ranges::any_of(kinds, [&](const RankKind& kind) { return !(kind.device == kinds.front().device); });
   if (traits_of(spec).local && inner_updates_of(spec, *play.costs).second > spec.inner_updates && rounds == 1)
     return Warning{
         "batch_grows",
@@ -380,7 +377,7 @@ std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result
 Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
   std::string work, set;
   for (const Crew& crew : crews_of(divided.cluster)) {
-    const NodeGroup& group = divided.cluster.nodes[static_cast<std::size_t>(crew.group)];
+    const NodeGroup& group = divided.cluster.nodes[crew.group];
     work += fmt::format("{}each {} does {}{} of {}", work.empty() ? "" : ", ", name_of(divided.cluster, crew),
                         accumulation_steps_of(group, crew.gpus.front(), divided.training),
                         work.empty() ? " micro-batches" : "", group.micro_batch_size);
@@ -429,7 +426,7 @@ std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, co
                         fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
                         advice_to_hide(what_if, schedule, host_copies)});
   if (std::optional<Warning> warning = ranks_wait(what_if, schedule, play)) warnings.push_back(std::move(*warning));
-  if (std::any_of(play.costs->kinds.begin(), play.costs->kinds.end(), is_launch_bound))
+  if (std::ranges::any_of(play.costs->kinds, is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on launch_interval"});
   warn_of_constants(*play.costs, warnings);

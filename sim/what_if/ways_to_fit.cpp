@@ -165,9 +165,9 @@ Bytes saved(const Need& before, const Need& then) {
   if (then.kinds.size() == before.kinds.size()) return before.memory() - then.kinds[before.least].parts.total();
   const auto is_it = [&](const KindMemory& kind) {
     return kind.device == least.device &&
-           (least.stages.empty() || std::binary_search(kind.stages.begin(), kind.stages.end(), least.stages.front()));
+           (least.stages.empty() || std::ranges::binary_search(kind.stages, least.stages.front()));
   };
-  const auto same = std::find_if(then.kinds.begin(), then.kinds.end(), is_it);
+  const auto same = std::ranges::find_if(then.kinds, is_it);
   return before.memory() - same->parts.total();  // kinds that hold as much are one
 }
 
@@ -197,7 +197,7 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
 }
 
 void sort_by_verdict(std::vector<WayToFit>& ways) {
-  std::stable_sort(ways.begin(), ways.end(), [](const WayToFit& a, const WayToFit& b) {
+  std::ranges::stable_sort(ways, [](const WayToFit& a, const WayToFit& b) {
     return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
   });
 }

@@ -208,8 +208,8 @@ void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
   answer.network = network_rate_of(cluster);
   answer.rivals = rivals_of(answer.space, answer.advice, kMostRivals);
   const std::vector<TriedPoint>& points = answer.advice.points;
-  const bool long_to_play = std::any_of(answer.rivals.begin(), answer.rivals.end(),
-                                        [&](std::size_t at) { return points[at].evaluation.passes > kManyPasses; });
+  const bool long_to_play =
+      std::ranges::any_of(answer.rivals, [&](std::size_t at) { return points[at].evaluation.passes > kManyPasses; });
   if (long_to_play) answer.rivals.clear();  // what decides would take longer than the search
   if (answer.rivals.size() < 2 || answer.network.rate <= 0) return;
   answer.takeovers = takeovers_of([&](double factor) {
@@ -326,7 +326,7 @@ void check_axes(const CandidateSpace& space, const Scenario& scenario, const std
 
 /// What a search that was stopped has found, and how to have its answer.
 std::string kept_in_words(Answer answer, std::vector<TriedPoint> tried, const Arguments& arguments) {
-  std::sort(tried.begin(), tried.end(), [](const TriedPoint& a, const TriedPoint& b) { return a.index < b.index; });
+  std::ranges::sort(tried, {}, &TriedPoint::index);
   answer.advice = findings_of(answer.space, {std::move(tried), false}, answer.asked.samples, answer.asked.within);
   if (answer.advice.simulated == 0) return best_so_far_in_words(answer);
   const std::string command = command_of("advise", advise_options(), {"--budget"}, arguments);
@@ -367,7 +367,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
     answer.written = while_shown("playing the schedules as they are written", [&] {
       return written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
     });
-    const bool fits = std::any_of(answer.written.begin(), answer.written.end(), [](const WrittenSchedule& each) {
+    const bool fits = std::ranges::any_of(answer.written, [](const WrittenSchedule& each) {
       return each.refusal.empty() && each.evaluation.state != PointState::kDoesNotFit;
     });
     Searchable searchable = while_shown("looking for candidates", [&] {

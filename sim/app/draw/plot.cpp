@@ -151,9 +151,9 @@ ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const char* wh
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
   // Those with the values of the other axes.
-  const auto shown = static_cast<std::size_t>(std::count_if(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+  const auto shown = static_cast<std::size_t>(std::ranges::count_if(rows.rows, [&](const Row& row) {
     for (std::size_t i = 0; i < row.point.size(); ++i)
-      if (row.point[i] != cut.at[i] && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end()) return false;
+      if (row.point[i] != cut.at[i] && std::ranges::find(cut.axes, i) == cut.axes.end()) return false;
     return true;
   }));
   write_picture(arguments.text("--output"), draw(rows, cut),

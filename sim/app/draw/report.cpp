@@ -189,7 +189,7 @@ Mode of_a_sweep() {
 
 Mode of_schedules() {
   Texts reads = names_of(options());
-  for (const char* const other : {"--measured", "--by"}) reads.erase(std::find(reads.begin(), reads.end(), other));
+  for (const char* const other : {"--measured", "--by"}) reads.erase(std::ranges::find(reads, other));
   return {.of = "of schedules", .reads = reads, .run = report_schedules};
 }
 

@@ -37,7 +37,7 @@ std::vector<std::pair<int, int>> drawn_ranks(const Folded& folded, const std::ve
   for (int rank = 0; rank < ranks; ++rank)
     if (programs.insert(folded.graph.ranks[folded.class_of[rank]].program).second) add(rank);
   for (int rank = 0; rank < ranks && rows.size() < kMostRows; ++rank) add(rank);
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::ranges::sort(rows, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (rows.size() > kMostRows) rows.resize(kMostRows);
   return rows;
 }

@@ -197,8 +197,8 @@ std::string kept_in_words(std::size_t left, std::size_t points, const std::strin
 /// How those that took too long may have more time.
 void tell_of_late(const SweepRows& rows, Seconds timeout, const Arguments& arguments) {
   constexpr double kMore = 10;
-  const auto late = std::count_if(rows.rows.begin(), rows.rows.end(),
-                                  [](const Row& row) { return row.failure.rfind(kTookLonger, 0) == 0; });
+  const auto late =
+      std::ranges::count_if(rows.rows, [](const Row& row) { return row.failure.rfind(kTookLonger, 0) == 0; });
   if (late == 0) return;
   const std::string longer = in_shell(print_quantity(kMore * timeout.value, Dimension::kTime));
   tell("accosim: ",
