@@ -110,13 +110,6 @@ std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& mea
 
 }  // namespace
 
-const char* name_of(TimeUse use) {
-  constexpr std::array<const char*, kTimeUses> kNames = {
-      "forward and backward",    "optimizer", "copies", "host", "exposed communication",
-      "waiting for other ranks", "pauses"};
-  return kNames[static_cast<std::size_t>(use)];
-}
-
 UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
   UpdateBreakdown breakdown{
       result.label, result.update_time, result.update_time_low, result.update_time_high, result.batch_inflation, {}};

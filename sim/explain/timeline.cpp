@@ -1,7 +1,6 @@
 #include "sim/explain/timeline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -279,20 +278,6 @@ int keep(std::vector<TimelineRank>& ranks, int most) {
 }
 
 }  // namespace
-
-const char* name_of(Activity activity) {
-  constexpr std::array<const char*, kActivities> kNames = {"forward",
-                                                           "backward",
-                                                           "optimizer",
-                                                           "copies",
-                                                           "host",
-                                                           "hidden communication",
-                                                           "exposed communication",
-                                                           "waiting for other ranks",
-                                                           "pause",
-                                                           "as before, counted and not played"};
-  return kNames[static_cast<std::size_t>(activity)];
-}
 
 ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, const TimelineOptions& options) {
   const Extent extent = extent_of(play, options);

@@ -257,22 +257,6 @@ std::vector<const Metric*> in_order(const PlaceOf& place_of) {
 
 }  // namespace
 
-const char* name_of(Format format) {
-  switch (format) {
-    case Format::kTime: return "time";
-    case Format::kClock: return "clock";
-    case Format::kCount: return "count";
-    case Format::kFactor: return "factor";
-    case Format::kPercent: return "percent";
-    case Format::kError: return "error";
-    case Format::kBytes: return "bytes";
-    case Format::kMemory: return "memory";
-    case Format::kFlops: return "flops";
-    case Format::kYesNo: return "yes_no";
-  }
-  return "";
-}
-
 std::span<const Metric> metrics() { return kMetrics; }
 
 const Metric& metric_named(std::string_view key) {

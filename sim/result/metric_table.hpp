@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -26,8 +27,10 @@ enum class Format : std::uint8_t {
   kFlops,    ///< FLOP/s
   kYesNo,    ///< true or false, as a number 1 or 0
 };
-/// "time", "clock"...: functions of the page's src/format.js.
-const char* name_of(Format format);
+/// Functions of the page's src/format.js.
+template <>
+inline constexpr const char* kNames<Format>[] = {"time",  "clock", "count",  "factor", "percent",
+                                                 "error", "bytes", "memory", "flops",  "yes_no"};
 
 /// Where a metric is kept; nothing where it is not known.
 struct Figure {

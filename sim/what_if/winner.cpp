@@ -32,16 +32,13 @@ int Caveats::count() const {
 }
 
 Contender contender_of(const Metrics& figures, std::optional<double> score) {
-  return {score, figures.statistics, figures.batch_inflation, figures.fit.probability, false, figures.updates_late};
+  return {{figures.statistics, figures.batch_inflation, figures.fit.probability, false, figures.updates_late}, score};
 }
 
 Caveats caveats_of(const Contender& contender, const WinnerRule& rule) {
-  Caveats caveats;
-  caveats.statistics = contender.statistics;
-  if (contender.batch_growth > rule.batch_growth * (1 + kRounding)) caveats.batch_growth = contender.batch_growth;
-  if (contender.fit_probability < rule.fit_probability) caveats.fit_probability = contender.fit_probability;
-  caveats.loss_unreached = contender.loss_unreached;
-  caveats.updates_late = contender.updates_late;
+  Caveats caveats = contender;
+  if (caveats.batch_growth <= rule.batch_growth * (1 + kRounding)) caveats.batch_growth = 1;
+  if (caveats.fit_probability >= rule.fit_probability) caveats.fit_probability = 1;
   return caveats;
 }
 
