@@ -79,42 +79,39 @@ Compared compared(const Arguments& arguments) {
   return {evaluations, std::move(loaded.scenario), std::move(indices), std::move(results)};
 }
 
-std::string schedules_of(const Compared& all) { return so_many(all.indices.size(), "schedule"); }
+/// `draw` makes the picture, which is one of `what`.
+template <class Draw>
+ExitCode plot_compared(const Arguments& arguments, const char* what, const Draw& draw) {
+  const Compared all = compared(arguments);
+  write_picture(arguments.text("--output"), draw(all, style_of(arguments)),
+                fmt::format("{} of {}", what, so_many(all.indices.size(), "schedule")));
+  return ExitCode::kDone;
+}
 
 ExitCode plot_timeline(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"),
-                timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments),
-                             style_of(arguments)),
-                "timeline of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "timeline", [&](const Compared& all, const PlotStyle& style) {
+    return timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments), style);
+  });
 }
 
 ExitCode plot_breakdown(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(
-      arguments.text("--output"),
-      breakdown_svg(heading_of(all.scenario), breakdowns_of(all.scenario, all.indices, all.results, all.evaluations),
-                    style_of(arguments)),
-      "breakdown of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "breakdown", [](const Compared& all, const PlotStyle& style) {
+    return breakdown_svg(heading_of(all.scenario),
+                         breakdowns_of(all.scenario, all.indices, all.results, all.evaluations), style);
+  });
 }
 
 ExitCode plot_memory(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"),
-                memory_svg(heading_of(all.scenario), memory_bars(all.results), style_of(arguments)),
-                "memory of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "memory", [](const Compared& all, const PlotStyle& style) {
+    return memory_svg(heading_of(all.scenario), memory_bars(all.results), style);
+  });
 }
 
 ExitCode plot_pipeline(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"),
-                pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
-                             all.results, style_of(arguments)),
-                "pipeline of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "pipeline", [](const Compared& all, const PlotStyle& style) {
+    return pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
+                        all.results, style);
+  });
 }
 
 ExitCode plot_ladder(const Arguments& arguments) {
