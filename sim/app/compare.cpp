@@ -121,20 +121,14 @@ std::vector<Option> terminal_options() {
           "rank that differs from the others, and not only six";
       option.needs.clear();
     }
-  return joined({{.names = "--wide",
-                  .help = "Show every column, in further tables where the terminal is narrow",
-                  .value = false,
-                  .excludes = {"--json"}},
-                 {.names = "--markdown",
-                  .help = "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
-                          "training",
-                  .value = false,
-                  .excludes = {"--json", "--wide", "--timeline"}},
-                 {.names = "--timeline",
-                  .help = "Draw what each lane of each rank does below the tables",
-                  .value = false,
-                  .excludes = {"--json"}}},
-                options);
+  return joined(
+      {flag_option("--wide", "Show every column, in further tables where the terminal is narrow", {"--json"}),
+       flag_option("--markdown",
+                   "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
+                   "training",
+                   {"--json", "--wide", "--timeline"}),
+       flag_option("--timeline", "Draw what each lane of each rank does below the tables", {"--json"})},
+      options);
 }
 
 std::vector<Option> options() {

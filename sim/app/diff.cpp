@@ -90,7 +90,7 @@ Verb diff_verb() {
        .help = "Results (compare or run --json), a trace (--trace, also .gz), or a run of accocal train",
        .required = true},
       {.names = "b", .help = "Another of the same scenario, or the prediction of the run", .required = true},
-      {.names = "--json", .help = "One JSON document instead of text", .value = false}};
+      json_option()};
   return {.name = "diff",
           .help = "Show in which settings two results differ and what explains it, or two traces op by op",
           .options = options,

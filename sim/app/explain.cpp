@@ -28,8 +28,6 @@
 namespace accosim {
 namespace {
 
-Option json_option() { return {.names = "--json", .help = "One JSON document instead of text", .value = false}; }
-
 /// The time in which the schedule would do as many samples as from one mark of `play` to the next, which is what is
 /// explained (of DiLoCo its inner updates and their meeting), if computation and communication did not slow each other:
 /// it is played again with training.interference off. Absent where it is off already.
@@ -76,10 +74,9 @@ ExitCode explain_ladder(const Arguments& arguments) {
 }
 
 Option growth_option() {
-  return {.names = "--growth",
-          .help = "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
-          .value = false,
-          .excludes = {"--ladder", "--messages"}};
+  return flag_option("--growth",
+                     "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
+                     {"--ladder", "--messages"});
 }
 
 ExitCode write_growth_of(const Arguments& arguments) {
@@ -89,10 +86,9 @@ ExitCode write_growth_of(const Arguments& arguments) {
 }
 
 Option messages_option() {
-  return {.names = "--messages",
-          .help = "Play every message of the collectives between nodes, beside the closed forms of predictions",
-          .value = false,
-          .excludes = {"--ladder"}};
+  return flag_option("--messages",
+                     "Play every message of the collectives between nodes, beside the closed forms of predictions",
+                     {"--ladder"});
 }
 
 ExitCode explain_messages(const Arguments& arguments) {
@@ -114,14 +110,9 @@ ExitCode explain_messages(const Arguments& arguments) {
 }
 
 std::vector<Option> graph_options() {
-  return {{.names = "--graph",
-           .help = "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
-           .value = false,
-           .excludes = {"--ladder", "--growth", "--messages"}},
-          {.names = "-o,--output",
-           .help = "With --graph: draw it into this file instead, .dot for Graphviz",
-           .empty = "names no file",
-           .takes = "FILE"},
+  return {flag_option("--graph", "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
+                      {"--ladder", "--growth", "--messages"}),
+          file_option("-o,--output", "With --graph: draw it into this file instead, .dot for Graphviz"),
           force_option()};
 }
 

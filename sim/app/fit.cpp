@@ -392,9 +392,9 @@ std::vector<Option> options() {
       {.names = "--profile",
        .help = "With samples of a GPU: the device profile to start from, by name or file",
        .takes = "DEVICE"},
-      {.names = "--force",
-       .help = "Replace a file that this verb did not write; write constants of a network that looks set up wrongly",
-       .value = false},
+      flag_option(
+          "--force",
+          "Replace a file that this verb did not write; write constants of a network that looks set up wrongly"),
   };
 }
 

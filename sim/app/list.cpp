@@ -78,7 +78,7 @@ Verb list_verb() {
                        .help = "List only these",
                        .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario",
                                    "scenarios", "knob", "knobs"}},
-                      {.names = "--json", .help = "One JSON document instead of text, with paths", .value = false}},
+                      flag_option("--json", "One JSON document instead of text, with paths")},
           .modes = {{.reads = {"kind", "--json"}, .run = list}}};
 }
 

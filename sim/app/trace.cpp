@@ -110,17 +110,8 @@ constexpr const char* kTraceComment = "accosim trace";
 
 std::vector<Option> trace_options() {
   return {
-      {.names = "--trace",
-       .help = "Write a Chrome trace for Perfetto to this file; compressed where its name ends in .gz",
-       .empty = "names no file",
-       .takes = "FILE"},
-      {.names = "--trace-updates",
-       .help = "Number of updates in the trace",
-       .value = 3,
-       .least = 1,
-       .most = 1000,
-       .default_shown = true,
-       .needs = "--trace"},
+      file_option("--trace", "Write a Chrome trace for Perfetto to this file; compressed where its name ends in .gz"),
+      number_option("--trace-updates", "Number of updates in the trace", 3, 1, 1000, "--trace"),
       {.names = "--trace-ranks",
        .help =
            "Ranks in the trace, such as 0,1,8-15; default: all, and one of those that do the same where they are more "
@@ -128,13 +119,8 @@ std::vector<Option> trace_options() {
        .empty = "names no rank",
        .needs = "--trace",
        .takes = "RANKS"},
-      {.names = "--trace-events",
-       .help = "Most events of each schedule in the trace; what comes later is left out",
-       .value = 250'000,
-       .least = 1,
-       .most = 1e9,
-       .default_shown = true,
-       .needs = "--trace"},
+      number_option("--trace-events", "Most events of each schedule in the trace; what comes later is left out",
+                    250'000, 1, 1e9, "--trace"),
   };
 }
 

@@ -60,10 +60,8 @@ std::vector<Option> case_options() {
 
 std::vector<Option> live_options() {
   return {
-      {.names = "--live",
-       .help = "Measure this machine, predict runs of the real step, make them, and compare",
-       .value = false,
-       .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--json"}},
+      flag_option("--live", "Measure this machine, predict runs of the real step, make them, and compare",
+                  {"directory", "--samples", "--group", "--case", "--leave-out", "--json"}),
       {.names = "--quick", .help = "Fewer runs, in about a minute", .value = false, .needs = "--live"},
       {.names = "--live-network",
        .help = "Network of the runs: netns:RATE, or paced:RATE where namespaces are refused",
@@ -77,18 +75,16 @@ std::vector<Option> live_options() {
 /// Pages of their own, each of which stands beside none of those before it.
 std::vector<Option> page_options() {
   std::vector<Option> pages = {
-      {.names = "--paper-rows",
-       .help = "The rows of the ACCO paper with each mechanism of the released code left out in turn, as Markdown: "
-               "reports/published/acco-rows.md",
-       .value = false},
-      {.names = "--memory-verdicts",
-       .help = "Verdicts on memory near the capacity and what each way out would bring, as Markdown: "
-               "reports/published/memory-verdicts.md",
-       .value = false},
-      {.names = "--nccl-choices",
-       .help = "Which way NCCL's own constants choose inside a node, by size and release, beside what was measured, as "
-               "Markdown: reports/published/nccl-choices.md",
-       .value = false}};
+      flag_option("--paper-rows",
+                  "The rows of the ACCO paper with each mechanism of the released code left out in turn, as Markdown: "
+                  "reports/published/acco-rows.md"),
+      flag_option("--memory-verdicts",
+                  "Verdicts on memory near the capacity and what each way out would bring, as Markdown: "
+                  "reports/published/memory-verdicts.md"),
+      flag_option(
+          "--nccl-choices",
+          "Which way NCCL's own constants choose inside a node, by size and release, beside what was measured, as "
+          "Markdown: reports/published/nccl-choices.md")};
   Texts others = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json"};
   for (Option& page : pages) {
     page.excludes = others;
@@ -100,15 +96,12 @@ std::vector<Option> page_options() {
 /// What comes of it.
 std::vector<Option> outcome_options() {
   return {
-      {.names = "--check",
-       .help = "Fail where a group's error is above its committed bound; with --live where that of the undisturbed "
-               "runs of a kind is above 10 %",
-       .value = false},
-      {.names = "--json", .help = "One JSON document instead of text", .value = false},
-      {.names = "--markdown",
-       .help = "One Markdown page instead of text: reports/published/validation.md or live.md",
-       .value = false,
-       .excludes = {"--json"}},
+      flag_option("--check",
+                  "Fail where a group's error is above its committed bound; with --live where that of the undisturbed "
+                  "runs of a kind is above 10 %"),
+      json_option(),
+      flag_option("--markdown", "One Markdown page instead of text: reports/published/validation.md or live.md",
+                  {"--json"}),
   };
 }
 

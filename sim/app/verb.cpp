@@ -54,6 +54,27 @@ std::string refusal(const Verb& verb, const Mode& mode, const std::string& name)
 
 }  // namespace
 
+Option flag_option(const std::string& names, const std::string& help, const Texts& excludes) {
+  return {.names = names, .help = help, .value = false, .excludes = excludes};
+}
+
+Option number_option(const std::string& names, const std::string& help, const OptionValue& value, double least,
+                     double most, const std::string& needs) {
+  return {.names = names,
+          .help = help,
+          .value = value,
+          .least = least,
+          .most = most,
+          .default_shown = true,
+          .needs = needs};
+}
+
+Option file_option(const std::string& names, const std::string& help, bool required) {
+  return {.names = names, .help = help, .empty = "names no file", .required = required, .takes = "FILE"};
+}
+
+Option json_option() { return flag_option("--json", "One JSON document instead of text"); }
+
 bool contains(const Texts& list, const std::string& word) { return std::ranges::find(list, word) != list.end(); }
 
 std::string name_of(const Option& option) {

@@ -34,6 +34,16 @@ struct Option {
   std::string takes = {};
 };
 
+/// One that takes nothing; `excludes` as above.
+Option flag_option(const std::string& names, const std::string& help, const Texts& excludes = {});
+/// A number from `least` to `most`, whose default the help shows.
+Option number_option(const std::string& names, const std::string& help, const OptionValue& value, double least,
+                     double most, const std::string& needs = {});
+/// A file that is written or read.
+Option file_option(const std::string& names, const std::string& help, bool required = false);
+/// --json.
+Option json_option();
+
 bool contains(const Texts& list, const std::string& word);
 
 /// The long name, by which the program speaks of it: "--jobs", "scenario".

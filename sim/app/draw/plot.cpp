@@ -35,22 +35,13 @@ std::vector<Option> picture_options() {
            .choices = {"timeline", "breakdown", "memory", "pipeline", "ladder", "convergence", "curve", "map"},
            .required = true,
            .takes = "KIND"},
-          {.names = "-o,--output",
-           .help = "File to write: .svg, or with the package librsvg2-bin .png or .pdf",
-           .empty = "names no file",
-           .required = true,
-           .takes = "FILE"},
+          file_option("-o,--output", "File to write: .svg, or with the package librsvg2-bin .png or .pdf", true),
           {.names = "--theme",
            .help = "Colours: light, dark, or print (greys and patterns)",
            .value = std::string("light"),
            .choices = {"light", "dark", "print"},
            .default_shown = true},
-          {.names = "--width",
-           .help = "Width in pixels",
-           .value = 1000,
-           .least = kLeastPlotWidth,
-           .most = kMostPlotWidth,
-           .default_shown = true}};
+          number_option("--width", "Width in pixels", 1000, kLeastPlotWidth, kMostPlotWidth)};
 }
 
 PlotStyle style_of(const Arguments& arguments) {

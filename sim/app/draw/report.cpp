@@ -44,27 +44,16 @@ constexpr const char* kUpdates = "--timeline-updates";
 std::vector<Option> options() {
   return joined(joined(joined(play_options(), winner_options()), {by_option(), tuned_option(), verbose_option()}),
                 {seeds_option(),
-                 {.names = "-o,--output",
-                  .help = "HTML file to write",
-                  .empty = "names no file",
-                  .required = true,
-                  .takes = "FILE"},
-                 {.names = kUpdates,
-                  .help = "Number of updates in the timeline",
-                  .value = 2,
-                  .least = 1,
-                  .most = 1000,
-                  .default_shown = true},
+                 file_option("-o,--output", "HTML file to write", true),
+                 number_option(kUpdates, "Number of updates in the timeline", 2, 1, 1000),
                  {.names = kRanks,
                   .help = "Ranks in the timeline, such as 0,1,8-15; default: at most 4 of those that differ",
                   .empty = "names no rank",
                   .takes = "RANKS"},
                  ladder_option(),
-                 {.names = "--measured",
-                  .help = "A run of accocal train over its prediction; the scenario is then the machine that it was "
-                          "made on (accosim fit SAMPLES -o MACHINE)",
-                  .empty = "names no file",
-                  .takes = "FILE"},
+                 file_option("--measured",
+                             "A run of accocal train over its prediction; the scenario is then the machine that it was "
+                             "made on (accosim fit SAMPLES -o MACHINE)"),
                  force_option()});
 }
 

@@ -34,7 +34,7 @@ std::vector<Option> axis_options() {
            "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a knob "
            "by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
        .value = Texts()},
-      {.names = "--zip", .help = "Go through the axes side by side, not in every combination", .value = false},
+      flag_option("--zip", "Go through the axes side by side, not in every combination"),
       {.names = "--latin-hypercube",
        .help = "Take N points, spread evenly over all axes",
        .value = 0,
@@ -47,9 +47,7 @@ std::vector<Option> axis_options() {
        .least = 0,
        .most = 1e9,
        .needs = "--latin-hypercube"},
-      {.names = "--fair",
-       .help = "Compare each point also with its fastest part alone: one kind of GPU, or one node group",
-       .value = false},
+      flag_option("--fair", "Compare each point also with its fastest part alone: one kind of GPU, or one node group"),
       tuned_option()};
 }
 
