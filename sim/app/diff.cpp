@@ -40,10 +40,9 @@ Recorded read_recorded(const std::string& path) {
     return {{path, "results"}, read_recorded_results(document), read_recorded_settings(document), {}};
   if (named == "accosim.run/1")
     return {{path, "a run of accocal"}, {}, {}, {recorded_run(read_measured_run(text, path), path)}};
-  const JsonOrigin& place = schema == nullptr ? root.origin : schema->origin;
   throw ScenarioError({fmt::format(
       "{}{}: {}; name results (compare or run --json), a trace (--trace), or a run that accocal train wrote",
-      printable(text_of(place), 300), schema == nullptr ? "" : " /schema",
+      printable(text_of(schema == nullptr ? root.origin : schema->origin), 300), schema == nullptr ? "" : " /schema",
       schema == nullptr
           ? std::string("is none of the documents that can be compared")
           : fmt::format("is {}", schema->kind == JsonKind::kText ? in_quotes(named) : noun_of(schema->kind)))});

@@ -73,22 +73,10 @@ ExitCode explain_ladder(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-Option growth_option() {
-  return flag_option("--growth",
-                     "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
-                     {"--ladder", "--messages"});
-}
-
 ExitCode write_growth_of(const Arguments& arguments) {
   const Scenario scenario = load_asked(arguments).scenario;
   write_growth(std::cout, scenario.cluster, growth_of(scenario.cluster));
   return ExitCode::kDone;
-}
-
-Option messages_option() {
-  return flag_option("--messages",
-                     "Play every message of the collectives between nodes, beside the closed forms of predictions",
-                     {"--ladder"});
 }
 
 ExitCode explain_messages(const Arguments& arguments) {
@@ -109,11 +97,21 @@ ExitCode explain_messages(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-std::vector<Option> graph_options() {
-  return {flag_option("--graph", "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
-                      {"--ladder", "--growth", "--messages"}),
-          file_option("-o,--output", "With --graph: draw it into this file instead, .dot for Graphviz"),
-          force_option()};
+/// Beside those of what is played.
+std::vector<Option> own_options() {
+  return {
+      ladder_option(),
+      tuned_option(),
+      flag_option("--growth", "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
+                  {"--ladder", "--messages"}),
+      flag_option("--messages",
+                  "Play every message of the collectives between nodes, beside the closed forms of predictions",
+                  {"--ladder"}),
+      flag_option("--graph", "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
+                  {"--ladder", "--growth", "--messages"}),
+      file_option("-o,--output", "With --graph: draw it into this file instead, .dot for Graphviz"),
+      force_option(),
+      json_option()};
 }
 
 ScheduleGraph graph_of(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -169,25 +167,23 @@ Mode of_messages() {
 }  // namespace
 
 Verb explain_verb() {
-  return {
-      .name = "explain",
-      .help =
-          "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
-          "gain, or what ranks run",
-      .options = joined(joined(play_options(), {ladder_option(), tuned_option(), growth_option(), messages_option()}),
-                        joined(graph_options(), {json_option()})),
-      .modes = {
-          of_graph(),
-          of_messages(),
-          {.of = "of growth (--growth)",
-           .reads = {"scenario", "--set", "--growth"},
-           .run = write_growth_of,
-           .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
-          {.of = "of a ladder (--ladder)",
-           .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
-           .run = explain_ladder,
-           .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
-          {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
+  return {.name = "explain",
+          .help =
+              "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
+              "gain, or what ranks run",
+          .options = joined(play_options(), own_options()),
+          .modes = {
+              of_graph(),
+              of_messages(),
+              {.of = "of growth (--growth)",
+               .reads = {"scenario", "--set", "--growth"},
+               .run = write_growth_of,
+               .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
+              {.of = "of a ladder (--ladder)",
+               .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
+               .run = explain_ladder,
+               .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
+              {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
 }
 
 }  // namespace accosim

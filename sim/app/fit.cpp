@@ -47,12 +47,6 @@
 namespace accosim {
 namespace {
 
-std::string joined(const std::set<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
-}
-
 /// What a report writes, with nothing in it that a terminal obeys: the names in it are others'.
 template <typename Write>
 void print(Write&& write) {
@@ -66,6 +60,17 @@ void check_fit_output(const Arguments& arguments, const OutputKind& kind) {
   const Texts& outputs = arguments.texts("--output");
   if (!outputs.empty())
     check_outputs({{"--output", outputs[0], kind}}, arguments.texts("samples"), arguments.flag("--force"));
+}
+
+constexpr const char* kOneOfAGpu =
+    "samples of a GPU are fitted one file at a time, with at most one --output and no --cluster";
+constexpr const char* kOneOfAMachine =
+    "samples of accocal are fitted one file at a time, with at most one --output and no --cluster";
+
+/// Of what is fitted a file at a time; `refusal` where there are several.
+const std::string& only_file(const Arguments& arguments, const char* refusal) {
+  if (arguments.texts("samples").size() != 1 || arguments.texts("--output").size() > 1) throw ScenarioError({refusal});
+  return arguments.texts("samples")[0];
 }
 
 std::vector<KernelSample> read_kernels(const Texts& files) {
@@ -105,7 +110,7 @@ FittedOverheads fitted_overheads(const std::vector<StepSample>& samples, const S
   }
   overheads.source =
       fmt::format("accosim fit, {} training steps from {}; mean error {:.1f} %, {:.1f} % with all of these 1",
-                  fit.errors.samples, in_words(std::vector<std::string>(publishers.begin(), publishers.end())),
+                  fit.errors.samples, in_words(Texts(publishers.begin(), publishers.end())),
                   100 * fit.errors.mean_absolute, 100 * fit.without.mean_absolute);
   return overheads;
 }
@@ -124,7 +129,7 @@ std::optional<FittedRatios> fitted_ratios(const Published& published, ValidateOp
   return FittedRatios{
       *spread, fmt::format("accosim fit, {} pairs of training steps that differ in one setting, from {}, each of which "
                            "weighs the same; without a source's pairs {:.0f} % of them lie in their 80 % intervals",
-                           rows.size(), in_words(std::vector<std::string>(publishers.begin(), publishers.end())),
+                           rows.size(), in_words(Texts(publishers.begin(), publishers.end())),
                            100 * ratio_parts(rows).front().interval.inside)};
 }
 
@@ -169,9 +174,7 @@ ExitCode fit_to_cases(const Arguments& arguments) {
 /// Makes a device profile from what accocal measured on a GPU.
 ExitCode fit_to_gpu(const Arguments& arguments) {
   const Texts& outputs = arguments.texts("--output");
-  if (arguments.texts("samples").size() != 1 || outputs.size() > 1)
-    throw ScenarioError({"samples of a GPU are fitted one file at a time, with at most one --output and no --cluster"});
-  const std::string& path = arguments.texts("samples")[0];
+  const std::string& path = only_file(arguments, kOneOfAGpu);
   // Its description says what it was made from; a profile that somebody wrote has another.
   check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", " and accocal measure on "});
   const GpuSamples samples = read_gpu_samples(read_file(path), path);
@@ -193,10 +196,7 @@ ExitCode fit_to_gpu(const Arguments& arguments) {
 /// Makes a scenario of a machine from what accocal measured there.
 ExitCode fit_to_machine(const Arguments& arguments) {
   const Texts& outputs = arguments.texts("--output");
-  if (arguments.texts("samples").size() != 1 || outputs.size() > 1)
-    throw ScenarioError(
-        {"samples of accocal are fitted one file at a time, with at most one --output and no --cluster"});
-  const std::string& path = arguments.texts("samples")[0];
+  const std::string& path = only_file(arguments, kOneOfAMachine);
   check_fit_output(arguments, {"it is a scenario, JSON", ".json", R"({"schema":"accosim.scenario/1")",
                                R"("description":"By accosim fit from )"});
   const MachineSamples samples = read_machine_samples(read_file(path), path);
@@ -228,7 +228,7 @@ std::map<std::string, NcclRelease> take_releases(const Texts& named,
     };
     if (releases.size() > 1) {
       kept(fmt::format("since the samples are of {}; fit those of one release",
-                       in_words(std::vector<std::string>(releases.begin(), releases.end()))));
+                       in_words(Texts(releases.begin(), releases.end()))));
     } else if (read_json_file(path, path).root.find("nccl") != nullptr) {
       if (release != cluster.nccl)
         kept(fmt::format("which its file says; the samples are of {}: take \"nccl\" out of it to have that",
@@ -331,17 +331,11 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
   for (const MeasuredCollective& sample : samples) sources.insert(sample.source);
   const std::string path = file_of(FileKind::kCluster, named[0]);
   const auto release = releases.find(named[0]);
-  write_whole(outputs[0], cluster_with_links(read_file(path), path, fits, joined(sources),
+  write_whole(outputs[0], cluster_with_links(read_file(path), path, fits, fmt::format("{}", fmt::join(sources, ", ")),
                                              release == releases.end() ? std::nullopt : std::optional(release->second),
                                              fmt::format("{}", fmt::join(against, "; "))));
   tell_written(outputs[0], "cluster with " + so_many(fits.size(), "fit"));
   return ExitCode::kDone;
-}
-
-std::vector<Device> shipped_devices() {
-  std::vector<Device> devices;
-  for (const ShippedFile& file : shipped_files(FileKind::kDevice)) devices.push_back(load_device(file.name));
-  return devices;
 }
 
 /// Fits the kernels of the tables; each profile named is written anew with the constants.
@@ -358,7 +352,9 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   const std::vector<KernelFit> fits =
       while_shown("fitting kernels", [&] { return fit_kernels(samples, devices_of(samples)); });
   print([&](std::ostream& out) { write_fits(out, fits); });
-  const std::vector<KernelFit> shipped = fits_of(shipped_devices());
+  std::vector<Device> devices;
+  for (const ShippedFile& file : shipped_files(FileKind::kDevice)) devices.push_back(load_device(file.name));
+  const std::vector<KernelFit> shipped = fits_of(devices);
   Texts texts;
   for (std::size_t i = 0; i < fitted.size(); ++i)
     texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped));
@@ -427,19 +423,15 @@ Mode of_a_gpu() {
                 const std::string text = read_file(first_path(arguments));
                 return begins_with_brace(text) && is_gpu_samples(text);
               },
-          .refusals = {{"--cluster",
-                        "samples of a GPU are fitted one file at a time, with at most one --output and no --cluster"}}};
+          .refusals = {{"--cluster", kOneOfAGpu}}};
 }
 
 Mode of_a_machine() {
-  return {
-      .of = "of samples of a machine",
-      .reads = {"samples", "--output", "--force"},
-      .run = fit_to_machine,
-      .is_meant = [](const Arguments& arguments) { return begins_with_brace(read_file(first_path(arguments))); },
-      .refusals = {{"--profile", kProfileIsOfAGpu},
-                   {"--cluster",
-                    "samples of accocal are fitted one file at a time, with at most one --output and no --cluster"}}};
+  return {.of = "of samples of a machine",
+          .reads = {"samples", "--output", "--force"},
+          .run = fit_to_machine,
+          .is_meant = [](const Arguments& arguments) { return begins_with_brace(read_file(first_path(arguments))); },
+          .refusals = {{"--profile", kProfileIsOfAGpu}, {"--cluster", kOneOfAMachine}}};
 }
 
 Mode of_collectives() {

@@ -72,8 +72,7 @@ std::string value_in_words(const Option& option) {
 
 std::string option_in_words(const Option& option) {
   if (is_positional(option)) {
-    const bool several = std::holds_alternative<Texts>(option.value);
-    const std::string name = value_in_words(option) + (several ? "..." : "");
+    const std::string name = value_in_words(option) + (std::holds_alternative<Texts>(option.value) ? "..." : "");
     return option.required ? name : "[" + name + "]";
   }
   std::string names = option.names;

@@ -1,7 +1,6 @@
 // The verb `list`: what comes with accosim.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iostream>
 #include <vector>
 

@@ -64,8 +64,7 @@ namespace {
 std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Arguments& arguments,
                                          const Results& results) {
   const int seeds = arguments.whole("--seeds");
-  const std::size_t schedules = chosen.indices.size();
-  const std::string what = fmt::format("playing {} schedule{}", schedules, schedules == 1 ? "" : "s");
+  const std::string what = "playing " + so_many(chosen.indices.size(), "schedule");
   Progress progress(what);
   if (seeds == 1) return results(chosen.scenario);
   if (!chosen.scenario.training.unsteady.drawn())

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
+#include "models/base/text.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -24,32 +27,18 @@ namespace {
 
 /// "0,1,8-15", each below `ranks`.
 std::vector<int> parse_ranks(const std::string& option, const std::string& text, int ranks) {
-  std::vector<int> chosen;
-  std::size_t at = 0;
-  const auto number = [&] {
-    std::size_t digits = 0;
-    while (at + digits < text.size() && digits < 9 && text[at + digits] >= '0' && text[at + digits] <= '9') ++digits;
-    const int value = digits > 0 ? std::stoi(text.substr(at, digits)) : ranks;
-    at += digits;
-    return value;
-  };
-  while (at < text.size()) {
-    const int first = number();
-    int last = first;
-    if (at < text.size() && text[at] == '-') {
-      ++at;
-      last = number();
-    }
-    const bool more = at < text.size() && text[at] == ',' && at + 1 < text.size();
-    if (last < first || last >= ranks || (at < text.size() && !more))
+  std::set<int> chosen;
+  std::istringstream parts(text.ends_with(',') ? text + "," : text);  // where nothing is behind the last comma
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t dash = part.find('-');
+    const std::optional<int> first = whole_number(part.substr(0, dash)),
+                             last = dash == std::string::npos ? first : whole_number(part.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= ranks)
       throw ScenarioError(
           {fmt::format("{} {}: the ranks are 0 to {}; write for example 0,1,4-7", option, text, ranks - 1)});
-    for (int rank = first; rank <= last; ++rank) chosen.push_back(rank);
-    if (more) ++at;
+    for (int rank = *first; rank <= *last; ++rank) chosen.insert(rank);
   }
-  std::ranges::sort(chosen);
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  return chosen;
+  return {chosen.begin(), chosen.end()};
 }
 
 std::vector<std::string> rank_names(const Scenario& scenario) {

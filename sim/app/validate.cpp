@@ -283,12 +283,6 @@ Mode of_flag(const char* of, const char* flag, const Texts& others, ExitCode (*r
           .refused = ExitCode::kBadCommandLine};
 }
 
-Mode of_published_cases() {
-  return {.of = "of what others measured",
-          .reads = names_of(joined(case_options(), outcome_options())),
-          .run = validate_published};
-}
-
 }  // namespace
 
 Verb validate_verb() {
@@ -299,7 +293,10 @@ Verb validate_verb() {
                             validate_on_this_machine),
                     of_flag("the ACCO paper's rows", "--paper-rows", {"--jobs", "--network"}, write_rows),
                     of_flag("memory near the capacity", "--memory-verdicts", {}, write_verdicts),
-                    of_flag("NCCL's choices", "--nccl-choices", {}, write_choices), of_published_cases()}};
+                    of_flag("NCCL's choices", "--nccl-choices", {}, write_choices),
+                    {.of = "of what others measured",
+                     .reads = names_of(joined(case_options(), outcome_options())),
+                     .run = validate_published}}};
 }
 
 }  // namespace accosim

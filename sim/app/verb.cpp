@@ -130,6 +130,12 @@ Arguments defaults_of(const std::vector<Option>& options) {
   return arguments;
 }
 
+Texts names_of(const std::vector<Verb>& verbs) {
+  Texts names;
+  for (const Verb& verb : verbs) names.push_back(verb.name);
+  return names;
+}
+
 Texts flags_of(const Verb& verb) {
   Texts flags = {"--help"};
   for (const std::string& name : names_of(verb.options))

@@ -95,6 +95,8 @@ struct Verb {
   std::vector<Verb> verbs = {};  ///< subcommands, where the verb does nothing by itself
 };
 
+Texts names_of(const std::vector<Verb>& verbs);
+
 /// "--set" and so on, those of its own verbs too.
 Texts flags_of(const Verb& verb);
 

@@ -148,14 +148,16 @@ Searched searched_of(const Answer& answer, int jobs, std::vector<TriedPoint>& tr
       answer.asked.within);
 }
 
+bool is_wanted(const Texts& wanted, const ScheduleSpec& spec) {
+  return wanted.empty() || contains(wanted, spec.label) || contains(wanted, spec.name);
+}
+
 /// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
 std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const AdviceQuery& asked, const Texts& wanted,
                                                int jobs) {
   std::vector<std::string> labels;
   for (const ScheduleSpec& spec : scenario.schedules)
-    if (wanted.empty() || spec.label == scenario.baseline || contains(wanted, spec.label) ||
-        contains(wanted, spec.name))
-      labels.push_back(spec.label);
+    if (spec.label == scenario.baseline || is_wanted(wanted, spec)) labels.push_back(spec.label);
   std::vector<WrittenSchedule> all =
       evaluations(jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); });
   for (std::size_t i = 0; i < all.size(); ++i) all[i].label = labels[i];
@@ -238,17 +240,14 @@ void write_winner(const Answer& answer, const std::string& path) {
   const std::size_t winner = *answer.advice.winner;
   std::vector<std::string> settings = answer.asked.set;
   for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
-  const Form& form = answer.space.forms[candidate_of(answer.space, answer.advice.points[winner].index).form];
+  const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
+  const Form& form = answer.space.forms[candidate.form];
   if (form.written) leave_alone(form.label, answer.asked.scenario, settings);
   JsonDocument document = parse_json(load_scenario(answer.asked.scenario, settings).resolved(), "");
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
-  document.root.set("description",
-                    fmt::format("What {}for {}: {}, {}", kChose, answer.name, answer.space.forms[candidate.form].label,
-                                options_in_words(answer.space, candidate)));
-  WholeFile file(path);
-  file.write(write_json(document.root) + "\n");
-  file.commit();
-  tell_written(path, "scenario of " + answer.space.forms[candidate.form].label);
+  document.root.set("description", fmt::format("What {}for {}: {}, {}", kChose, answer.name, form.label,
+                                               options_in_words(answer.space, candidate)));
+  write_whole(path, write_json(document.root) + "\n");
+  tell_written(path, "scenario of " + form.label);
 }
 
 std::vector<Varied> over_of(const Arguments& arguments) {
@@ -263,10 +262,8 @@ std::vector<Varied> over_of(const Arguments& arguments) {
 /// As axes of those of the scenario's schedules that are asked for.
 std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Varied>& over, const Texts& wanted) {
   std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) {
-    const ScheduleSpec& spec = loaded.scenario.schedules[i];
-    if (wanted.empty() || contains(wanted, spec.label) || contains(wanted, spec.name)) indices.push_back(i);
-  }
+  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
+    if (is_wanted(wanted, loaded.scenario.schedules[i])) indices.push_back(i);
   std::vector<Axis> axes;
   for (const auto& [axis, knob] : over) {
     if (knob == nullptr) axes.push_back(axis);

@@ -217,8 +217,7 @@ ExitCode report_run(const Arguments& arguments) {
                      beside.predicted.micro_batches,
                      compare_parts(beside.measured_line, beside.predicted_line)};
   for (Timeline* const line : {&beside.predicted_line, &beside.measured_line}) {
-    const bool is_measured = line == &beside.measured_line;
-    PageTimeline one{page.results.front().label, std::move(*line), {}, is_measured};
+    PageTimeline one{page.results.front().label, std::move(*line), {}, line == &beside.measured_line};
     one.rows = rows_of_all(one.timeline.graph);
     page.timelines.push_back(std::move(one));
   }

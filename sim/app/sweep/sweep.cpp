@@ -52,19 +52,16 @@ std::vector<Option> axis_options() {
 }
 
 std::vector<Option> work_options() {
-  return {jobs_option(),
-          {.names = "--timeout",
-           .help = "Give up on a point after this long",
-           .value = std::string("10 min"),
-           .default_shown = true},
-          {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
-          {.names = "--shard",
-           .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each "
-                   "part has a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
-}
-
-std::vector<Option> file_options() {
   return {
+      jobs_option(),
+      {.names = "--timeout",
+       .help = "Give up on a point after this long",
+       .value = std::string("10 min"),
+       .default_shown = true},
+      {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
+      {.names = "--shard",
+       .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each "
+               "part has a file of its own (rows.0-of-8.jsonl); accosim merge joins them"},
       {.names = "-o,--output",
        .help = "File for the rows, one line of JSON a point, written as they come",
        .empty = "names no file"},
@@ -172,7 +169,7 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
 }
 
 std::vector<Option> sweep_options() {
-  return joined(joined(joined(play_options(), axis_options()), joined(work_options(), file_options())),
+  return joined(joined(joined(play_options(), axis_options()), work_options()),
                 joined(rows_options(), {force_option()}));
 }
 
@@ -232,8 +229,7 @@ ExitCode sweep(const Arguments& arguments) {
     play(asked, heading, file, shard, workers, arguments);
   } catch (const Stopped& stop) {
     const std::size_t points = (heading.points + shard.of - 1 - shard.part) / shard.of;
-    const std::size_t left = Left(file, shard, heading.points).count();
-    throw Stopped(stop.signal, kept_in_words(left, points, output, arguments));
+    throw Stopped(stop.signal, kept_in_words(Left(file, shard, heading.points).count(), points, output, arguments));
   }
   file.sort();
   tell_written(output, "rows of " + so_many(file.rows().rows.size(), "configuration"));
