@@ -4,17 +4,12 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace accosim {
 namespace {
 
 constexpr double kSameBytes = 1e-9;
-
-bool takes_longer(const TriedPoint& a, const TriedPoint& b) {
-  return a.evaluation.spent_per_sample() > b.evaluation.spent_per_sample() * (1 + kNoticeable);
-}
 
 /// Points that may win, from the best on.
 std::vector<std::size_t> by_merit(const std::vector<TriedPoint>& points) {
@@ -191,7 +186,8 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
     advice.winner = order.front();
     const std::size_t own = form_of(*advice.winner);
     for (const std::size_t i : order) {
-      const bool longer = takes_longer(points[i], points[*advice.winner]);
+      const bool longer = points[i].evaluation.spent_per_sample() >
+                          points[*advice.winner].evaluation.spent_per_sample() * (1 + kNoticeable);
       if (!advice.next && longer && form_of(i) == own) advice.next = i;
       if (!advice.synchronous && points[i].evaluation.synchronous) advice.synchronous = i;
       const bool rival = points[i].evaluation.caveats.count() <= points[*advice.winner].evaluation.caveats.count();

@@ -20,8 +20,7 @@ std::vector<std::size_t> siblings(const CandidateSpace& space, const Findings& a
       Candidate to = from;
       to.at[k] = i;
       const std::size_t index = index_of(space, to);
-      const auto point = std::lower_bound(advice.points.begin(), advice.points.end(), index,
-                                          [](const TriedPoint& each, std::size_t value) { return each.index < value; });
+      const auto point = std::ranges::lower_bound(advice.points, index, {}, &TriedPoint::index);
       if (i != from.at[k] && point != advice.points.end() && point->index == index)
         found.push_back(static_cast<std::size_t>(point - advice.points.begin()));
     }

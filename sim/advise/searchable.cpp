@@ -15,7 +15,6 @@
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/knobs/in_settings.hpp"
-#include "sim/knobs/knob_table.hpp"
 
 namespace accosim {
 namespace {

@@ -136,15 +136,9 @@ Cluster refitted(Cluster cluster, const Refit& refit) {
 }  // namespace
 
 bool is_memory(Asked asked) {
-  switch (asked) {
-    case Asked::kMemoryAllocated:
-    case Asked::kMemoryReserved:
-    case Asked::kMemoryUsed:
-    case Asked::kMemoryInUse:
-    case Asked::kMemoryMicroBatch:
-    case Asked::kMemoryOptimizer: return true;
-    default: return false;
-  }
+  constexpr Asked kMemory[] = {Asked::kMemoryAllocated, Asked::kMemoryReserved,   Asked::kMemoryUsed,
+                               Asked::kMemoryInUse,     Asked::kMemoryMicroBatch, Asked::kMemoryOptimizer};
+  return std::ranges::find(kMemory, asked) != std::end(kMemory);
 }
 
 ValidationPrediction predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {

@@ -1,7 +1,6 @@
 #include "sim/evidence/refit.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -60,8 +59,6 @@ int Refits::samples_of(const LeftOut& left_out) const {
                                    [&](const LeftOut& each) { return left_out.holds(each.publisher, each.device); });
   return static_cast<int>(samples);
 }
-
-bool Refits::sees(const LeftOut& left_out) const { return samples_of(left_out) > 0; }
 
 void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
   parts_ = parts;

@@ -9,7 +9,6 @@
 #include <numbers>
 
 #include "models/base/statistics.hpp"
-#include "models/price/interval.hpp"
 
 namespace accosim {
 namespace {

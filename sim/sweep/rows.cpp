@@ -85,12 +85,17 @@ JsonValue json_of(const Heading& heading, const Alone& alone) {
   return object;
 }
 
-std::size_t index_of_schedule(const Heading& heading, ObjectReader& reader) {
-  const std::string label = reader.text("schedule", std::nullopt, kLongText);
-  const auto found = std::ranges::find(heading.schedules, label);
-  if (found != heading.schedules.end()) return static_cast<std::size_t>(found - heading.schedules.begin());
-  reader.fail("schedule", "is none of the heading");
+/// Where the text of a key stands among those that it may be.
+std::size_t index_in(const std::vector<std::string>& texts, ObjectReader& reader, const std::string& key,
+                     const char* wrong) {
+  const auto found = std::ranges::find(texts, reader.text(key, std::nullopt, kLongText));
+  if (found != texts.end()) return static_cast<std::size_t>(found - texts.begin());
+  reader.fail(key, wrong);
   return 0;
+}
+
+std::size_t index_of_schedule(const Heading& heading, ObjectReader& reader) {
+  return index_in(heading.schedules, reader, "schedule", "is none of the heading");
 }
 
 Alone read_alone(const Heading& heading, ObjectReader& reader) {
@@ -115,14 +120,6 @@ auto read_line(const std::string& line, const std::string& source, const Read& r
   reader.finish();
   if (!diagnostics.errors.empty()) throw BadInput(diagnostics.errors.front());
   return value;
-}
-
-std::size_t index_of_value(const Axis& axis, ObjectReader& point) {
-  const std::string value = point.text(axis.pointer, std::nullopt, kLongText);
-  const auto found = std::ranges::find(axis.values, value);
-  if (found != axis.values.end()) return static_cast<std::size_t>(found - axis.values.begin());
-  point.fail(axis.pointer, "is no value of the axis in the heading");
-  return 0;
 }
 
 /// Of a point in a grid, whose last axis changes fastest.
@@ -267,7 +264,8 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
     row.index = static_cast<std::size_t>(reader.whole("index", 0, static_cast<double>(heading.points) - 1));
     if (JsonValue* value = reader.find("point")) {
       ObjectReader point(*value, reader.pointer("point"), reader.diagnostics());
-      for (const Axis& axis : heading.axes) row.point.push_back(index_of_value(axis, point));
+      for (const Axis& axis : heading.axes)
+        row.point.push_back(index_in(axis.values, point, axis.pointer, "is no value of the axis in the heading"));
       point.finish();
     } else {
       reader.fail("point", "missing: a row says at which values it was played");

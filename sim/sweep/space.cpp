@@ -128,7 +128,7 @@ std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::siz
   std::iota(places.begin(), places.end(), std::size_t{0});
   for (std::size_t i = n; i-- > 1;) {
     const double drawn = uniform_draw(seed, Stream::kLatin, part, i);
-    std::swap(places[i], places[drawn * static_cast<double>(i + 1)]);
+    std::swap(places[i], places[static_cast<std::size_t>(drawn * static_cast<double>(i + 1))]);
   }
   return places;
 }

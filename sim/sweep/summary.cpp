@@ -78,6 +78,110 @@ std::vector<std::size_t> ascending(const std::vector<double>& values) {
   return order;
 }
 
+/// A file by its name, and a part that is written out by its own; others as they are.
+std::string in_short(const std::string& value) {
+  constexpr std::string_view kJson = ".json";
+  if (value.size() > kJson.size() && value.ends_with(kJson)) {
+    const std::size_t slash = value.rfind('/');
+    const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
+    return value.substr(from, value.size() - kJson.size() - from);
+  }
+  if (value.empty() || value.front() != '{') return value;
+  const JsonDocument part = parse_json(value, "");
+  for (const char* const key : {"name", "inherits"})
+    if (const JsonValue* const name = part.root.find(key); name != nullptr && name->kind == JsonKind::kText)
+      return name->text;
+  return value;
+}
+
+/// The same of all, where they then differ still.
+std::vector<std::string> in_short(const std::vector<std::string>& values) {
+  std::vector<std::string> all;
+  for (const std::string& value : values) all.push_back(in_short(value));
+  return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
+}
+
+/// Whether a column holds what an earlier one does: the best of some schedules is one of them as it is written.
+bool repeats(const Row& row, std::size_t schedule) {
+  const Metrics& figures = row.schedules[schedule];
+  return std::any_of(
+      row.schedules.begin(), row.schedules.begin() + static_cast<std::ptrdiff_t>(schedule), [&](const Metrics& each) {
+        return each.tokens_per_second == figures.tokens_per_second && each.update_time == figures.update_time &&
+               each.memory_resident == figures.memory_resident;
+      });
+}
+
+/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
+/// the fastest first.
+std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
+  std::vector<std::size_t> close;
+  if (!standing.winner) return close;
+  const std::size_t winner = *standing.winner;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
+    const std::optional<double> score = score_of(row, i, merit.by);
+    if (i == winner || !score || !standing.caveats[i].none() || repeats(row, i)) continue;
+    const double ratio = *score_of(row, winner, merit.by) / *score;
+    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
+      close.push_back(i);
+  }
+  std::ranges::stable_sort(
+      close, [&](std::size_t a, std::size_t b) { return *score_of(row, a, merit.by) > *score_of(row, b, merit.by); });
+  return close;
+}
+
+/// Along the axes with numbers of a grid: the points that differ in one axis alone, from its least value on.
+void for_each_line(const SweepRows& rows,
+                   const std::function<void(std::size_t axis, const std::vector<LinePoint>& line)>& visit) {
+  const Heading& heading = rows.heading;
+  if (!heading.grid) return;
+  const std::vector<const Row*> all = by_index(rows);
+  for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
+    const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
+    if (!numbers) continue;
+    const std::vector<std::size_t> order = ascending(numbers->values);
+    const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
+    for (std::size_t first = 0; first < heading.points; ++first) {
+      if (first % span >= stride) continue;  // a line begins at the axis' first value
+      std::vector<LinePoint> line;
+      for (const std::size_t k : order) line.push_back({numbers->values[k], all[first + k * stride]});
+      visit(axis, line);
+    }
+  }
+}
+
+Interval around(const Interval& interval, double value) {
+  return {std::min(interval.low, value), std::max(interval.high, value)};
+}
+
+constexpr std::size_t kLeastFlat = 3;
+
+/// What a change of would not be nothing.
+std::vector<double> figures_of(const Row& row) {
+  std::vector<double> figures;
+  for (const Metrics& each : row.schedules)
+    for (const double figure :
+         {each.update_time.value, each.total_time.value, each.cost.value_or(0), static_cast<double>(each.fit.verdict)})
+      figures.push_back(figure);
+  return figures;
+}
+
+/// Figures of some points: the least and the greatest of each.
+struct Bands {
+  std::vector<double> low, high;
+
+  bool takes(const std::vector<double>& figures) {
+    constexpr double kFlat = 1e-3;
+    Bands wider = *this;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      wider.low[i] = std::min(low[i], figures[i]);
+      wider.high[i] = std::max(high[i], figures[i]);
+      if (wider.high[i] > (1 + kFlat) * wider.low[i]) return false;
+    }
+    *this = std::move(wider);
+    return true;
+  }
+};
+
 }  // namespace
 
 std::optional<Numbers> numbers_of(const Axis& axis) {
@@ -106,33 +210,6 @@ std::optional<Numbers> numbers_of(const Axis& axis) {
 }
 
 std::string written(const Numbers& numbers, double value) { return fmt::format("{:.3g}{}", value, numbers.unit); }
-
-namespace {
-
-/// A file by its name, and a part that is written out by its own; others as they are.
-std::string in_short(const std::string& value) {
-  constexpr std::string_view kJson = ".json";
-  if (value.size() > kJson.size() && value.ends_with(kJson)) {
-    const std::size_t slash = value.rfind('/');
-    const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
-    return value.substr(from, value.size() - kJson.size() - from);
-  }
-  if (value.empty() || value.front() != '{') return value;
-  const JsonDocument part = parse_json(value, "");
-  for (const char* const key : {"name", "inherits"})
-    if (const JsonValue* const name = part.root.find(key); name != nullptr && name->kind == JsonKind::kText)
-      return name->text;
-  return value;
-}
-
-/// The same of all, where they then differ still.
-std::vector<std::string> in_short(const std::vector<std::string>& values) {
-  std::vector<std::string> all;
-  for (const std::string& value : values) all.push_back(in_short(value));
-  return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
-}
-
-}  // namespace
 
 Labels labels_of(const Axis& axis, const std::string& name) {
   const std::optional<Numbers> numbers = numbers_of(axis);
@@ -249,38 +326,6 @@ Standing standing_at(const Row& row, const Merit& merit) {
 
 std::optional<std::size_t> winner_of(const Row& row, const Merit& merit) { return standing_at(row, merit).winner; }
 
-namespace {
-
-/// Whether a column holds what an earlier one does: the best of some schedules is one of them as it is written.
-bool repeats(const Row& row, std::size_t schedule) {
-  const Metrics& figures = row.schedules[schedule];
-  return std::any_of(
-      row.schedules.begin(), row.schedules.begin() + static_cast<std::ptrdiff_t>(schedule), [&](const Metrics& each) {
-        return each.tokens_per_second == figures.tokens_per_second && each.update_time == figures.update_time &&
-               each.memory_resident == figures.memory_resident;
-      });
-}
-
-/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
-/// the fastest first.
-std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
-  std::vector<std::size_t> close;
-  if (!standing.winner) return close;
-  const std::size_t winner = *standing.winner;
-  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
-    const std::optional<double> score = score_of(row, i, merit.by);
-    if (i == winner || !score || !standing.caveats[i].none() || repeats(row, i)) continue;
-    const double ratio = *score_of(row, winner, merit.by) / *score;
-    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
-      close.push_back(i);
-  }
-  std::ranges::stable_sort(
-      close, [&](std::size_t a, std::size_t b) { return *score_of(row, a, merit.by) > *score_of(row, b, merit.by); });
-  return close;
-}
-
-}  // namespace
-
 MapCell map_cell(const Row& row, const Merit& merit) {
   if (!row.done()) return {std::nullopt, "!"};
   const Standing standing = standing_at(row, merit);
@@ -360,34 +405,6 @@ double crossing(double from, double to, double log_ratio_from, double log_ratio_
   return from + share * (to - from);
 }
 
-namespace {
-
-/// Along the axes with numbers of a grid: the points that differ in one axis alone, from its least value on.
-void for_each_line(const SweepRows& rows,
-                   const std::function<void(std::size_t axis, const std::vector<LinePoint>& line)>& visit) {
-  const Heading& heading = rows.heading;
-  if (!heading.grid) return;
-  const std::vector<const Row*> all = by_index(rows);
-  for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
-    const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
-    if (!numbers) continue;
-    const std::vector<std::size_t> order = ascending(numbers->values);
-    const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
-    for (std::size_t first = 0; first < heading.points; ++first) {
-      if (first % span >= stride) continue;  // a line begins at the axis' first value
-      std::vector<LinePoint> line;
-      for (const std::size_t k : order) line.push_back({numbers->values[k], all[first + k * stride]});
-      visit(axis, line);
-    }
-  }
-}
-
-Interval around(const Interval& interval, double value) {
-  return {std::min(interval.low, value), std::max(interval.high, value)};
-}
-
-}  // namespace
-
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
   for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
@@ -455,39 +472,6 @@ std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::o
       list, [](const Course& a, const Course& b) { return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines); });
   return list;
 }
-
-namespace {
-
-constexpr std::size_t kLeastFlat = 3;
-
-/// What a change of would not be nothing.
-std::vector<double> figures_of(const Row& row) {
-  std::vector<double> figures;
-  for (const Metrics& each : row.schedules)
-    for (const double figure :
-         {each.update_time.value, each.total_time.value, each.cost.value_or(0), static_cast<double>(each.fit.verdict)})
-      figures.push_back(figure);
-  return figures;
-}
-
-/// Figures of some points: the least and the greatest of each.
-struct Bands {
-  std::vector<double> low, high;
-
-  bool takes(const std::vector<double>& figures) {
-    constexpr double kFlat = 1e-3;
-    Bands wider = *this;
-    for (std::size_t i = 0; i < figures.size(); ++i) {
-      wider.low[i] = std::min(low[i], figures[i]);
-      wider.high[i] = std::max(high[i], figures[i]);
-      if (wider.high[i] > (1 + kFlat) * wider.low[i]) return false;
-    }
-    *this = std::move(wider);
-    return true;
-  }
-};
-
-}  // namespace
 
 bool may_be_flat(const Heading& heading) {
   return heading.grid && std::ranges::any_of(heading.axes, [](const Axis& axis) {
@@ -576,8 +560,7 @@ std::vector<Failure> failures_of(const SweepRows& rows) {
   std::map<std::string, Failure> found;
   for (const Row& row : rows.rows) {
     if (row.done()) continue;
-    Failure& failure = found.try_emplace(row.failure, Failure{row.failure, 0, row.index}).first->second;
-    ++failure.points;
+    ++found.try_emplace(row.failure, Failure{row.failure, 0, row.index}).first->second.points;
   }
   std::vector<Failure> list;
   for (const auto& [why, failure] : found) list.push_back(failure);

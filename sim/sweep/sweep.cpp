@@ -55,20 +55,6 @@ std::string without_places(const std::string& resolved) {
   return dump_json(document.root);
 }
 
-}  // namespace
-
-KnobAxis knob_axes(const Sweep& sweep) {
-  return [&sweep](const std::string& name) {
-    const LoadedScenario loaded = load_scenario(sweep.scenario, sweep.set);
-    std::vector<std::size_t> indices;
-    for (const int index : chosen_schedules(loaded.scenario, sweep.schedules))
-      indices.push_back(static_cast<std::size_t>(index));
-    return knob_axis(loaded, indices, name);
-  };
-}
-
-namespace {
-
 /// Where the scenario loads as it is written, what is wrong in an entry is the point's.
 LoadedScenario first_of(const Sweep& sweep) {
   const std::vector<std::string> settings = all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0));
@@ -122,59 +108,6 @@ std::vector<std::pair<std::string, bool>> asked_for(const LoadedScenario& first,
   return all;
 }
 
-}  // namespace
-
-std::vector<std::string> files_of(const Sweep& sweep) { return first_of(sweep).files; }
-
-bool first_is_priced(const Sweep& sweep) { return price_per_hour(first_of(sweep).scenario.cluster).has_value(); }
-
-Heading heading_of(const Sweep& sweep, NetworkKind network) {
-  Heading heading;
-  heading.version = kVersion;
-  heading.axes = axes_of(sweep.space);
-  heading.points = size_of(sweep.space);
-  heading.grid = is_grid(sweep.space);
-  heading.side_by_side = sweep.space.kind == Space::Kind::kZip;
-  heading.fair = sweep.fair;
-  check_apart(heading.axes);
-  const LoadedScenario first = first_of(sweep);
-  heading.scenario = first.scenario.name;
-  const auto varies = [&](std::string_view place) {
-    return std::ranges::any_of(heading.axes, [&](const Axis& axis) { return axis.pointer.rfind(place, 0) == 0; });
-  };
-  const Training& training = first.scenario.training;
-  if (!varies("/model")) heading.trains.model = first.scenario.model.name;
-  if (!varies("/training/train_tokens")) heading.trains.train_tokens = training.train_tokens;
-  if (!varies("/training/sequence_length")) heading.trains.sequence_length = training.sequence_length;
-  heading.baseline = baseline_of(sweep, first);
-  for (const auto& [label, synchronous] : asked_for(first, sweep.schedules)) {
-    heading.schedules.push_back(label);
-    heading.tuned = heading.tuned || (sweep.tuned && !synchronous);
-  }
-  if (heading.tuned) {
-    heading.schedules.emplace_back(kBestDelayedRow);
-    heading.schedules.emplace_back(kBestSynchronousRow);
-  }
-  // All that decides what the points come to: the scenario with its files, the order of the points, the network.
-  std::string points;
-  for (std::size_t i = 0; i < std::min<std::size_t>(heading.points, 1000); ++i)
-    for (const std::size_t at : point_of(sweep.space, i)) points += fmt::format("{} ", at);
-  std::string set;
-  for (const std::string& each : sweep.set) set += each + "\n";
-  for (const Axis& axis : heading.axes)
-    for (const std::vector<std::string>& value : axis.set)
-      for (const std::string& each : value) set += each + "\n";
-  Heading without_id = heading;
-  for (Axis& axis : without_id.axes) axis.label.clear();  // a word changes no point
-  const std::uint64_t id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
-                                   (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));
-  heading.id = fmt::format("{:016x}", id);
-  add_labels(heading.axes, parse_json(first.resolved(), "").root);
-  return heading;
-}
-
-namespace {
-
 /// Where no schedule fits; it is looked for only there, since it takes as long as some comparisons.
 std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const LoadedScenario& loaded,
                                      const std::vector<int>& indices, const Evaluations& evaluations) {
@@ -196,8 +129,7 @@ Binding binding_at(const Scenario& scenario, const std::vector<int>& indices, co
   const auto waits = [&](std::size_t i) { return results[i].exposed_communication / results[i].update_time; };
   for (std::size_t i = 1; i < results.size(); ++i)
     if (waits(i) > waits(most)) most = i;
-  const Division own = evaluations.divided(scenario, scenario.schedules[indices[most]]);
-  return binding_of(*evaluations.play(own.scenario, own.spec));
+  return binding_of(*evaluations.play(scenario, scenario.schedules[indices[most]]));
 }
 
 /// Adds the tuned schedules to those of a point, or says why there are none.
@@ -248,6 +180,65 @@ void drop_speedups(std::vector<RunResult>& results) {
 }
 
 }  // namespace
+
+KnobAxis knob_axes(const Sweep& sweep) {
+  return [&sweep](const std::string& name) {
+    const LoadedScenario loaded = load_scenario(sweep.scenario, sweep.set);
+    std::vector<std::size_t> indices;
+    for (const int index : chosen_schedules(loaded.scenario, sweep.schedules))
+      indices.push_back(static_cast<std::size_t>(index));
+    return knob_axis(loaded, indices, name);
+  };
+}
+
+std::vector<std::string> files_of(const Sweep& sweep) { return first_of(sweep).files; }
+
+bool first_is_priced(const Sweep& sweep) { return price_per_hour(first_of(sweep).scenario.cluster).has_value(); }
+
+Heading heading_of(const Sweep& sweep, NetworkKind network) {
+  Heading heading;
+  heading.version = kVersion;
+  heading.axes = axes_of(sweep.space);
+  heading.points = size_of(sweep.space);
+  heading.grid = is_grid(sweep.space);
+  heading.side_by_side = sweep.space.kind == Space::Kind::kZip;
+  heading.fair = sweep.fair;
+  check_apart(heading.axes);
+  const LoadedScenario first = first_of(sweep);
+  heading.scenario = first.scenario.name;
+  const auto varies = [&](std::string_view place) {
+    return std::ranges::any_of(heading.axes, [&](const Axis& axis) { return axis.pointer.rfind(place, 0) == 0; });
+  };
+  const Training& training = first.scenario.training;
+  if (!varies("/model")) heading.trains.model = first.scenario.model.name;
+  if (!varies("/training/train_tokens")) heading.trains.train_tokens = training.train_tokens;
+  if (!varies("/training/sequence_length")) heading.trains.sequence_length = training.sequence_length;
+  heading.baseline = baseline_of(sweep, first);
+  for (const auto& [label, synchronous] : asked_for(first, sweep.schedules)) {
+    heading.schedules.push_back(label);
+    heading.tuned = heading.tuned || (sweep.tuned && !synchronous);
+  }
+  if (heading.tuned) {
+    heading.schedules.emplace_back(kBestDelayedRow);
+    heading.schedules.emplace_back(kBestSynchronousRow);
+  }
+  // All that decides what the points come to: the scenario with its files, the order of the points, the network.
+  std::string points;
+  for (std::size_t i = 0; i < std::min<std::size_t>(heading.points, 1000); ++i)
+    for (const std::size_t at : point_of(sweep.space, i)) points += fmt::format("{} ", at);
+  std::string set;
+  for (const std::string& each : sweep.set) set += each + "\n";
+  for (const Axis& axis : heading.axes)
+    for (const std::vector<std::string>& value : axis.set)
+      for (const std::string& each : value) set += each + "\n";
+  Heading without_id = heading;
+  for (Axis& axis : without_id.axes) axis.label.clear();  // a word changes no point
+  const std::uint64_t id = hash_of(line_of(without_id) + without_places(first.resolved()) + set + points +
+                                   (network == NetworkKind::kSimgrid ? "simgrid" : "reference"));
+  heading.id = fmt::format("{:016x}", id);
+  add_labels(heading.axes, parse_json(first.resolved(), "").root);
+  return heading;
+}
 
 Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache) {
   Row row{index, point_of(sweep.space, index), {}, {}, {}, {}};
