@@ -90,8 +90,7 @@ class History {
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
       // The last run of this op that had ended. A lane's runs end in order.
-      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
-                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      const auto ended = std::ranges::upper_bound(runs, arrived + kClose, {}, &Run::end);
       auto after = std::lower_bound(lane.by_op.begin(), lane.by_op.end(),
                                     std::pair(index, static_cast<std::size_t>(ended - runs.begin())));
       // A lane that runs on may have done it in rounds that nobody waited for.
@@ -107,8 +106,7 @@ class History {
     const auto consider_all = [&](int rank) {
       for (std::size_t lane = 0; lane < lanes_of(rank).size(); ++lane) {
         const std::vector<Run>& runs = lanes_of(rank)[lane].runs;
-        const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
-                                            [](double time, const Run& earlier) { return time < earlier.end; });
+        const auto ended = std::ranges::upper_bound(runs, arrived + kClose, {}, &Run::end);
         if (ended != runs.begin())
           consider({rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
       }
@@ -182,9 +180,8 @@ class History {
   At at_of(std::size_t i) const {
     const Span& span = spans_[i];
     const Lane& lane = lanes_of(span.rank)[span.lane];
-    const auto place = std::lower_bound(lane.spans.begin(), lane.spans.end(), i) - lane.spans.begin();
-    const auto after = std::upper_bound(lane.runs.begin(), lane.runs.end(), static_cast<std::size_t>(place),
-                                        [](std::size_t of, const Run& run) { return of < run.first; });
+    const auto place = std::ranges::lower_bound(lane.spans, i) - lane.spans.begin();
+    const auto after = std::ranges::upper_bound(lane.runs, static_cast<std::size_t>(place), {}, &Run::first);
     return {span.rank, span.lane, static_cast<std::size_t>(after - lane.runs.begin()) - 1};
   }
 

@@ -82,8 +82,7 @@ void Recorder::take_counted(const Span& span) {
   Rank& rank = ranks_[span.rank];
   const accosim::Rank& of = graph_.ranks[span.rank];
   const Program& program = graph_.programs[of.program];
-  const Op& op = program.lanes[span.lane][span.op];
-  const BodyTotals body = body_totals(graph_, of, program.loops[op.plan]);
+  const BodyTotals body = body_totals(graph_, of, program.loops[program.lanes[span.lane][span.op].plan]);
   rank.counted.push_back(counted_of(span));
   rank.in_round += span.repeat * body.micro_batches;
   rank.in_update += span.repeat * body.micro_batches;

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/spec/scenario.hpp"
 #include "sim/evaluation/stretches.hpp"
 #include "sim/graph/counted.hpp"
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/collectives.hpp"
@@ -16,7 +15,6 @@
 #include "models/collectives/ring.hpp"
 #include "models/collectives/route.hpp"
 #include "models/price/interval.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/explain/windows.hpp"

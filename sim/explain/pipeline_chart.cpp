@@ -82,12 +82,8 @@ class RowFiller {
   void add_other(const Span& span, OpClass cls) {
     const double begin = std::max(span.begin.value, shown_.from), end = std::min(end_of(span), shown_.to);
     if (begin >= end) return;
-    Activity activity = Activity::kExposedCommunication;
-    if (cls == OpClass::kOptimizer) activity = Activity::kOptimizer;
-    if (cls == OpClass::kCopy) activity = Activity::kCopy;
-    if (cls == OpClass::kHost || cls == OpClass::kMark) activity = Activity::kHost;
-    if (cls == OpClass::kPause) activity = Activity::kPause;
-    if (cls == OpClass::kCounted) activity = Activity::kCounted;
+    Activity activity = activity_of(cls);
+    if (activity == Activity::kHiddenCommunication) activity = Activity::kExposedCommunication;
     row_.others.push_back({activity, span.label, begin - shown_.from, end - shown_.from, 1});
   }
 

@@ -44,14 +44,12 @@ double end_of(const Span& span) { return span.end.value + static_cast<double>(sp
 Along along_of(const SteadyPlay& play, const Span& span) {
   const EventGraph& graph = play.folded.graph;
   const Program& program = graph.programs[graph.ranks[span.rank].program];
-  const Op& op = program.lanes[span.lane][span.op];
-  return along_of(play.costs->layout, graph.requests[op.plan].ranks);
+  return along_of(play.costs->layout, graph.requests[program.lanes[span.lane][span.op].plan].ranks);
 }
 
 void add(RankTime& rank, const SteadyPlay& play, const Span& span) {
-  const Label& label = play.folded.graph.labels[span.label];
   const Stretch stretch{span.begin.value, end_of(span)};
-  switch (label.cls) {
+  switch (play.folded.graph.labels[span.label].cls) {
     case OpClass::kForward:
     case OpClass::kBackward:
       rank.passes.push_back(stretch);
@@ -168,12 +166,11 @@ Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
 }
 
 int ranks_along(const Layout& layout, int along) {
-  const auto size = [&](Dim dim) { return layout.sizes[dim]; };
   switch (along) {
-    case kTensors: return size(Dim::kTensor);
-    case kContexts: return size(Dim::kContext);
-    case kPipelines: return size(Dim::kPipeline);
-    case kData: return size(Dim::kContext) * size(Dim::kShard) * size(Dim::kReplica);
+    case kTensors: return layout.size(Dim::kTensor);
+    case kContexts: return layout.size(Dim::kContext);
+    case kPipelines: return layout.size(Dim::kPipeline);
+    case kData: return layout.size(Dim::kContext) * layout.size(Dim::kShard) * layout.size(Dim::kReplica);
     default: return ranks_of(layout);
   }
 }

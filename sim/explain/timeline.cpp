@@ -7,8 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/stretches.hpp"
 
@@ -23,22 +21,6 @@ struct Extent {
   double from = 0, to = 0;
   int last = 0;  // the update that ends at `to`
 };
-
-Activity activity_of(OpClass cls) {
-  switch (cls) {
-    case OpClass::kForward: return Activity::kForward;
-    case OpClass::kBackward: return Activity::kBackward;
-    case OpClass::kOptimizer: return Activity::kOptimizer;
-    case OpClass::kCopy: return Activity::kCopy;
-    case OpClass::kOffload:
-    case OpClass::kCommunication: return Activity::kHiddenCommunication;
-    case OpClass::kPause: return Activity::kPause;
-    case OpClass::kCounted: return Activity::kCounted;
-    case OpClass::kHost:
-    case OpClass::kMark: break;
-  }
-  return Activity::kHost;
-}
 
 /// Where each rank of the folded graph ended its updates.
 std::vector<std::vector<double>> update_ends(const SteadyPlay& play) {
@@ -165,8 +147,7 @@ void tell_exposed(TimelineRank& rank) {
         if (until > at) cut.push_back({activity, span.label, at, until, span.count});
         at = std::max(at, until);
       };
-      auto next = std::lower_bound(busy.begin(), busy.end(), at,
-                                   [](const Stretch& stretch, double time) { return stretch.second <= time; });
+      auto next = std::ranges::upper_bound(busy, at, {}, &Stretch::second);
       for (; next != busy.end() && next->first < span.end; ++next) {
         add(Activity::kExposedCommunication, next->first);
         add(Activity::kHiddenCommunication, std::min(next->second, span.end));
@@ -279,6 +260,22 @@ int keep(std::vector<TimelineRank>& ranks, int most) {
 
 }  // namespace
 
+Activity activity_of(OpClass cls) {
+  switch (cls) {
+    case OpClass::kForward: return Activity::kForward;
+    case OpClass::kBackward: return Activity::kBackward;
+    case OpClass::kOptimizer: return Activity::kOptimizer;
+    case OpClass::kCopy: return Activity::kCopy;
+    case OpClass::kOffload:
+    case OpClass::kCommunication: return Activity::kHiddenCommunication;
+    case OpClass::kPause: return Activity::kPause;
+    case OpClass::kCounted: return Activity::kCounted;
+    case OpClass::kHost:
+    case OpClass::kMark: break;
+  }
+  return Activity::kHost;
+}
+
 ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, const TimelineOptions& options) {
   const Extent extent = extent_of(play, options);
   ScheduleTimeline timeline;
@@ -294,10 +291,9 @@ ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, c
   timeline.ranks = folded(std::move(ranks), 1e-9 * timeline.length.value);
   timeline.left_out = keep(timeline.ranks, options.ranks);
   const double period = play.measured.periodic ? play.measured.last - play.measured.first : 1;
-  const double part = timeline.length / play.measured.update_time;
   timeline.updates = options.updates > 0 ? options.updates : period * timeline.updates_per_mark;
   timeline.cut = options.updates == 0 && timeline.length >= (1 - 1e-9) * options.longest;
-  if (timeline.cut) timeline.updates = part;
+  if (timeline.cut) timeline.updates = timeline.length / play.measured.update_time;
   return timeline;
 }
 

@@ -42,6 +42,9 @@ inline constexpr const char* kNames<Activity>[] = {"forward",
                                                    "as before, counted and not played"};
 inline constexpr int kActivities = std::size(kNames<Activity>);
 
+/// Communication is hidden until more is known.
+Activity activity_of(OpClass cls);
+
 /// Times are seconds from the begin of the picture.
 struct TimelineSpan {
   Activity activity = Activity::kForward;

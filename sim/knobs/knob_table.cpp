@@ -25,14 +25,6 @@ bool is_fixed(const Scenario& scenario) {
   return scenario.training.implementation == Implementation::kAccocal || family_of(scenario.model).measured;
 }
 
-std::vector<Alternative> micro_batches(const LoadedScenario& loaded) { return ways_to_work(loaded, {.sizes = true}); }
-
-std::vector<Alternative> degrees(const LoadedScenario& loaded) {
-  return ways_to_work(loaded, {.degrees = true, .sizes = true});
-}
-
-std::vector<Alternative> nodes(const LoadedScenario& loaded) { return ways_to_work(loaded, {.nodes = true}); }
-
 std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
   const Training& training = loaded.scenario.training;
   const auto text = [](Recompute what) { return std::string("activation_recompute ") + name_of(what); };
@@ -137,17 +129,18 @@ std::vector<KnobRow> scenario_rows() {
   return {
       {.name = kNodesKnob,
        .meaning = "the nodes that are used, with as many more micro-batches as keep the samples of an update",
-       .of_scenario = nodes,
+       .of_scenario = [](const LoadedScenario& loaded) { return ways_to_work(loaded, {.nodes = true}); },
        .coarse = true},
       {.name = kDegreesKnob,
        .meaning = "tensor, sequence and pipeline parallelism: the degrees that divide the model and the cluster, each "
                   "with the micro-batches that keep the samples of an update",
-       .of_scenario = degrees,
+       .of_scenario =
+           [](const LoadedScenario& loaded) { return ways_to_work(loaded, {.degrees = true, .sizes = true}); },
        .coarse = true},
       {.name = kMicroBatchKnob,
        .meaning = "the micro-batch, with the accumulation that keeps the samples of an update; on unlike GPUs also the "
                   "work divided by their speed, with a micro-batch for each kind",
-       .of_scenario = micro_batches,
+       .of_scenario = [](const LoadedScenario& loaded) { return ways_to_work(loaded, {.sizes = true}); },
        .coarse = true},
       {.name = "activation_recompute",
        .meaning = "what the backward pass recomputes, and of how many blocks",

@@ -12,7 +12,6 @@
 #include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
@@ -295,6 +294,38 @@ std::string with_article(const std::string& gpus) {
   return "the " + (gpus.rfind("1 ", 0) == 0 ? gpus.substr(2) : gpus);
 }
 
+std::string stages_in_words(const Parallel& parallel) {
+  constexpr const char* kWhy =
+      "Unlike GPUs are stages of one pipeline, so that no work can be divided among model replicas";
+  return parallel.blocks_by_speed
+             ? fmt::format("{}: the stages share the blocks by their speed instead.", kWhy)
+             : fmt::format("{}: --set /training/parallel/stage_layers=speed shares the blocks by the stages' speed.",
+                           kWhy);
+}
+
+bool accumulates(const Scenario& scenario, const RunResult& result) {
+  const std::optional<AddedSchedule>& tuned = scenario.best_delayed;
+  const bool divided = tuned && tuned->balanced && scenario.schedules[tuned->index].label == result.label;
+  return result.label != scenario.baseline && !divided &&
+         accumulates_while_waiting(*schedule_labelled(scenario, result.label));
+}
+
+/// At the samples that are asked for, then at those of the schedules that accumulate more.
+std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<const RunResult*>& gaining,
+                                          const FairPlays& plays) {
+  std::vector<FairBaseline> baselines{plays.balanced_at(samples_asked(scenario))};
+  for (const RunResult* const result : gaining) {
+    const double samples = result->samples_per_update;
+    const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
+    if (known || meets_every_micro_batch(plays.written)) continue;
+    FairBaseline more = plays.balanced_at(samples);
+    const bool same =
+        std::ranges::any_of(baselines, [&](const FairBaseline& each) { return each.shares == more.shares; });
+    if (!same) baselines.push_back(std::move(more));
+  }
+  return baselines;
+}
+
 }  // namespace
 
 Dtype reduced_in(const ScheduleSpec& spec) {
@@ -348,42 +379,6 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
   if (!part.fits) text += "; it does not fit into their memory";
   return text + ".";
 }
-
-namespace {
-
-std::string stages_in_words(const Parallel& parallel) {
-  constexpr const char* kWhy =
-      "Unlike GPUs are stages of one pipeline, so that no work can be divided among model replicas";
-  return parallel.blocks_by_speed
-             ? fmt::format("{}: the stages share the blocks by their speed instead.", kWhy)
-             : fmt::format("{}: --set /training/parallel/stage_layers=speed shares the blocks by the stages' speed.",
-                           kWhy);
-}
-
-bool accumulates(const Scenario& scenario, const RunResult& result) {
-  const std::optional<AddedSchedule>& tuned = scenario.best_delayed;
-  const bool divided = tuned && tuned->balanced && scenario.schedules[tuned->index].label == result.label;
-  return result.label != scenario.baseline && !divided &&
-         accumulates_while_waiting(*schedule_labelled(scenario, result.label));
-}
-
-/// At the samples that are asked for, then at those of the schedules that accumulate more.
-std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<const RunResult*>& gaining,
-                                          const FairPlays& plays) {
-  std::vector<FairBaseline> baselines{plays.balanced_at(samples_asked(scenario))};
-  for (const RunResult* const result : gaining) {
-    const double samples = result->samples_per_update;
-    const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
-    if (known || meets_every_micro_batch(plays.written)) continue;
-    FairBaseline more = plays.balanced_at(samples);
-    const bool same =
-        std::ranges::any_of(baselines, [&](const FairBaseline& each) { return each.shares == more.shares; });
-    if (!same) baselines.push_back(std::move(more));
-  }
-  return baselines;
-}
-
-}  // namespace
 
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
                                const Evaluations& evaluations) {

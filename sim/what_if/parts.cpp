@@ -6,10 +6,6 @@
 #include <utility>
 
 #include "models/read/read_parallel.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

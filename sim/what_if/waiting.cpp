@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -73,8 +72,7 @@ std::string better_micro_batch(const WhatIf& what_if, std::size_t schedule, cons
   if (waiting.group == holding.group || family_of(scenario.model).measured) return {};
   if (scenario.schedules[schedule].balance != Balance::kNone) return {};
   const auto time = [&](const Crew& crew) {
-    const int kind_of = play.costs->kind_of[crew.first_rank];
-    const RankKind& kind = play.costs->kinds[kind_of];
+    const RankKind& kind = play.costs->kinds[play.costs->kind_of[crew.first_rank]];
     return kind.forward + kind.backward;
   };
   const auto size = [&](const Crew& crew) { return scenario.cluster.nodes[crew.group].micro_batch_size; };

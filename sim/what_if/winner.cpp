@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
