@@ -150,12 +150,9 @@ std::vector<Option> options() {
 }
 
 Mode of_a_run() {
-  const std::string one_run = "--machine compares with one run; leave out --set, --schedule, --json and --convergence";
-  return {.of = "of a run (--machine)",
-          .reads = {"scenario", "--machine", "--network", "--trace", "--trace-updates", "--force"},
-          .run = compare_with_run,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--machine"); },
-          .refusals = {{"--set", one_run}, {"--schedule", one_run}, {"--json", one_run}, {"--convergence", one_run}}};
+  return flag_mode("a run", "--machine", {"scenario", "--network", "--trace", "--trace-updates", "--force"},
+                   compare_with_run, {"--set", "--schedule", "--json", "--convergence"},
+                   "--machine compares with one run; leave out --set, --schedule, --json and --convergence");
 }
 
 Mode of_schedules() {

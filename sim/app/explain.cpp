@@ -147,43 +147,24 @@ ExitCode explain_graph(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-Mode of_graph() {
-  return {.of = "of a graph (--graph)",
-          .reads = {"scenario", "--set", "--schedule", "--graph", "--output", "--force"},
-          .run = explain_graph,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--graph"); },
-          .refusals = {{"--network", "--graph shows what is there before anything is played; leave out --network"}}};
-}
-
-Mode of_messages() {
-  return {.of = "of messages (--messages)",
-          .reads = {"scenario", "--set", "--schedule", "--messages", "--json"},
-          .run = explain_messages,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--messages"); },
-          .refusals = {
-              {"--network", "--messages plays each collective alone, on a network of its own; leave out --network"}}};
-}
-
 }  // namespace
 
 Verb explain_verb() {
-  return {.name = "explain",
-          .help =
-              "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
-              "gain, or what ranks run",
-          .options = joined(play_options(), own_options()),
-          .modes = {
-              of_graph(),
-              of_messages(),
-              {.of = "of growth (--growth)",
-               .reads = {"scenario", "--set", "--growth"},
-               .run = write_growth_of,
-               .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
-              {.of = "of a ladder (--ladder)",
-               .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
-               .run = explain_ladder,
-               .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
-              {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
+  return {
+      .name = "explain",
+      .help =
+          "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
+          "gain, or what ranks run",
+      .options = joined(play_options(), own_options()),
+      .modes = {
+          flag_mode("a graph", "--graph", {"scenario", "--set", "--schedule", "--output", "--force"}, explain_graph,
+                    {"--network"}, "--graph shows what is there before anything is played; leave out --network"),
+          flag_mode("messages", "--messages", {"scenario", "--set", "--schedule", "--json"}, explain_messages,
+                    {"--network"},
+                    "--messages plays each collective alone, on a network of its own; leave out --network"),
+          flag_mode("growth", "--growth", {"scenario", "--set"}, write_growth_of),
+          flag_mode("a ladder", "--ladder", {"scenario", "--set", "--network", "--no-tuned", "--json"}, explain_ladder),
+          {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
 }
 
 }  // namespace accosim

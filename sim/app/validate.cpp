@@ -273,14 +273,10 @@ ExitCode write_choices(const Arguments&) {
 }
 
 /// What is measured or shown by itself.
-Mode of_flag(const char* of, const char* flag, const Texts& others, ExitCode (*run)(const Arguments&)) {
-  Texts reads{flag};
-  reads.insert(reads.end(), others.begin(), others.end());
-  return {.of = fmt::format("of {} ({})", of, flag),
-          .reads = std::move(reads),
-          .run = run,
-          .is_meant = [flag](const Arguments& arguments) { return arguments.given(flag); },
-          .refused = ExitCode::kBadCommandLine};
+Mode by_itself(const char* of, const char* flag, const Texts& others, ExitCode (*run)(const Arguments&)) {
+  Mode mode = flag_mode(of, flag, others, run);
+  mode.refused = ExitCode::kBadCommandLine;
+  return mode;
 }
 
 }  // namespace
@@ -289,11 +285,11 @@ Verb validate_verb() {
   return {.name = "validate",
           .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
           .options = joined(joined(joined(case_options(), live_options()), page_options()), outcome_options()),
-          .modes = {of_flag("this machine", "--live", {"--quick", "--live-network", "--check", "--markdown"},
-                            validate_on_this_machine),
-                    of_flag("the ACCO paper's rows", "--paper-rows", {"--jobs", "--network"}, write_rows),
-                    of_flag("memory near the capacity", "--memory-verdicts", {}, write_verdicts),
-                    of_flag("NCCL's choices", "--nccl-choices", {}, write_choices),
+          .modes = {by_itself("this machine", "--live", {"--quick", "--live-network", "--check", "--markdown"},
+                              validate_on_this_machine),
+                    by_itself("the ACCO paper's rows", "--paper-rows", {"--jobs", "--network"}, write_rows),
+                    by_itself("memory near the capacity", "--memory-verdicts", {}, write_verdicts),
+                    by_itself("NCCL's choices", "--nccl-choices", {}, write_choices),
                     {.of = "of what others measured",
                      .reads = names_of(joined(case_options(), outcome_options())),
                      .run = validate_published}}};

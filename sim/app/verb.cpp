@@ -130,6 +130,15 @@ Arguments defaults_of(const std::vector<Option>& options) {
   return arguments;
 }
 
+Mode flag_mode(const std::string& of, const std::string& flag, const Texts& others, ExitCode (*run)(const Arguments&),
+               const Texts& refused, const std::string& why) {
+  Mode mode{.of = fmt::format("of {} ({})", of, flag), .reads = others, .run = run};
+  mode.reads.push_back(flag);
+  mode.is_meant = [flag](const Arguments& arguments) { return arguments.given(flag); };
+  for (const std::string& name : refused) mode.refusals.emplace(name, why);
+  return mode;
+}
+
 Texts names_of(const std::vector<Verb>& verbs) {
   Texts names;
   for (const Verb& verb : verbs) names.push_back(verb.name);

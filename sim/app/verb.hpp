@@ -87,6 +87,10 @@ struct Mode {
   ExitCode refused = ExitCode::kBadInput;
 };
 
+/// The mode "of a run (--machine)" that its flag chooses, which reads that and `others`; `why` it refuses some options.
+Mode flag_mode(const std::string& of, const std::string& flag, const Texts& others, ExitCode (*run)(const Arguments&),
+               const Texts& refused = {}, const std::string& why = {});
+
 struct Verb {
   std::string name;
   std::string help;

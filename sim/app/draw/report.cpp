@@ -225,16 +225,10 @@ ExitCode report_run(const Arguments& arguments) {
 }
 
 Mode of_a_run() {
-  const std::string one_run =
-      "--measured is of one run; leave out --set, --schedule, --seeds, --ladder and --timeline-ranks";
-  return {
-      .of = "of a run (--measured)",
-      .reads = {"scenario", "--measured", "--network", "--output", kUpdates, "--batch-growth", "--fit-probability",
-                "--force"},
-      .run = report_run,
-      .is_meant = [](const Arguments& arguments) { return arguments.given("--measured"); },
-      .refusals = {
-          {"--set", one_run}, {"--schedule", one_run}, {"--seeds", one_run}, {"--ladder", one_run}, {kRanks, one_run}}};
+  return flag_mode("a run", "--measured",
+                   {"scenario", "--network", "--output", kUpdates, "--batch-growth", "--fit-probability", "--force"},
+                   report_run, {"--set", "--schedule", "--seeds", "--ladder", kRanks},
+                   "--measured is of one run; leave out --set, --schedule, --seeds, --ladder and --timeline-ranks");
 }
 
 /// Whether the file holds rows of a sweep, or would by its name. Standard input is a scenario's.
