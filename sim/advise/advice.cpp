@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace accosim {
@@ -12,24 +11,18 @@ namespace {
 
 constexpr double kSameBytes = 1e-9;
 
-bool takes_longer(const TriedPoint& a, const TriedPoint& b) {
-  return a.evaluation.spent_per_sample() > b.evaluation.spent_per_sample() * (1 + kNoticeable);
-}
-
 /// Points that may win, from the best on.
 std::vector<std::size_t> by_merit(const std::vector<TriedPoint>& points) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < points.size(); ++i)
     if (points[i].evaluation.state == PointState::kPlayed) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return better(points[a], points[b]); });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return better(points[a], points[b]); });
   return order;
 }
 
 /// The same, whatever their caveats.
 std::vector<std::size_t> by_time(const std::vector<TriedPoint>& points, std::vector<std::size_t> order) {
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return faster(points[a], points[b]); });
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return faster(points[a], points[b]); });
   return order;
 }
 
@@ -42,7 +35,7 @@ std::vector<std::size_t> front_of(const std::vector<TriedPoint>& points, const s
       const Evaluation& kept = points[other].evaluation;
       return kept.memory <= each.memory && kept.sent <= each.sent * (1 + kSameBytes);
     };
-    if (std::none_of(front.begin(), front.end(), beats)) front.push_back(i);
+    if (std::ranges::none_of(front, beats)) front.push_back(i);
   }
   return front;
 }
@@ -91,9 +84,8 @@ void count(Findings& advice, const CandidateSpace& space, std::size_t at, FormRe
   if (is_later(space, point)) return;
   ++form.refused;
   const std::string why = reason_of(point.refusal);
-  const auto known = std::find_if(advice.refusals.begin(), advice.refusals.end(), [&](const Refusal& each) {
-    return without_numbers(each.why) == without_numbers(why);
-  });
+  const auto known = std::ranges::find_if(
+      advice.refusals, [&](const Refusal& each) { return without_numbers(each.why) == without_numbers(why); });
   if (known == advice.refusals.end())
     advice.refusals.push_back({why, 1, at});
   else
@@ -112,7 +104,7 @@ void note_nearest(FormResult& form, const std::vector<TriedPoint>& points, const
 }
 
 void sort_forms(Findings& advice) {
-  std::stable_sort(advice.forms.begin(), advice.forms.end(), [&](const FormResult& a, const FormResult& b) {
+  std::ranges::stable_sort(advice.forms, [&](const FormResult& a, const FormResult& b) {
     if (a.best && b.best) return better(advice.points[*a.best], advice.points[*b.best]);
     return a.best.has_value() && !b.best.has_value();
   });
@@ -126,7 +118,7 @@ std::vector<std::size_t> faster_than(const std::vector<TriedPoint>& points, std:
   std::vector<std::size_t> faster;
   for (const std::size_t i : by_time(points, order)) {
     if (spent(winner) <= kNoticeablyFaster * spent(i)) break;
-    if (std::none_of(faster.begin(), faster.end(), [&](std::size_t other) { return form_of(other) == form_of(i); }))
+    if (std::ranges::none_of(faster, [&](std::size_t other) { return form_of(other) == form_of(i); }))
       faster.push_back(i);
   }
   return faster;
@@ -185,8 +177,7 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
   for (std::size_t f = 0; f < space.forms.size(); ++f) advice.forms[f].form = f;
   const auto form_of = [&](std::size_t i) { return candidate_of(space, points[i].index).form; };
   for (std::size_t i = 0; i < points.size(); ++i) count(advice, space, i, advice.forms[form_of(i)]);
-  std::stable_sort(advice.refusals.begin(), advice.refusals.end(),
-                   [](const Refusal& a, const Refusal& b) { return a.points > b.points; });
+  std::ranges::stable_sort(advice.refusals, [](const Refusal& a, const Refusal& b) { return a.points > b.points; });
   const std::vector<std::size_t> order = by_merit(points);
   for (const std::size_t i : order)
     if (std::optional<std::size_t>& best = advice.forms[form_of(i)].best; !best) best = i;
@@ -195,7 +186,8 @@ Findings findings_of(const CandidateSpace& space, Searched searched, double aske
     advice.winner = order.front();
     const std::size_t own = form_of(*advice.winner);
     for (const std::size_t i : order) {
-      const bool longer = takes_longer(points[i], points[*advice.winner]);
+      const bool longer = points[i].evaluation.spent_per_sample() >
+                          points[*advice.winner].evaluation.spent_per_sample() * (1 + kNoticeable);
       if (!advice.next && longer && form_of(i) == own) advice.next = i;
       if (!advice.synchronous && points[i].evaluation.synchronous) advice.synchronous = i;
       const bool rival = points[i].evaluation.caveats.count() <= points[*advice.winner].evaluation.caveats.count();

@@ -20,8 +20,7 @@ std::vector<std::size_t> siblings(const CandidateSpace& space, const Findings& a
       Candidate to = from;
       to.at[k] = i;
       const std::size_t index = index_of(space, to);
-      const auto point = std::lower_bound(advice.points.begin(), advice.points.end(), index,
-                                          [](const TriedPoint& each, std::size_t value) { return each.index < value; });
+      const auto point = std::ranges::lower_bound(advice.points, index, {}, &TriedPoint::index);
       if (i != from.at[k] && point != advice.points.end() && point->index == index)
         found.push_back(static_cast<std::size_t>(point - advice.points.begin()));
     }
@@ -37,7 +36,7 @@ std::vector<std::size_t> rivals_of(const CandidateSpace& space, const Findings& 
     const Evaluation& each = advice.points[at].evaluation;
     if (each.state == PointState::kPlayed && rivals.size() < most &&
         each.caveats.count() <= advice.points[*advice.winner].evaluation.caveats.count() &&
-        std::find(rivals.begin(), rivals.end(), at) == rivals.end())
+        std::ranges::find(rivals, at) == rivals.end())
       rivals.push_back(at);
   };
   if (!advice.winner) return rivals;
@@ -60,7 +59,7 @@ std::vector<TimeDifference> differences_of(const Answer& answer) {
     const Seconds more = winner.samples / second.samples * answer.second_use->parts[at] - answer.winner_use->parts[at];
     if (std::abs(more.value) >= kWorthSaying * winner.update_time) all.push_back({static_cast<TimeUse>(use), more});
   }
-  std::stable_sort(all.begin(), all.end(), [](const TimeDifference& a, const TimeDifference& b) {
+  std::ranges::stable_sort(all, [](const TimeDifference& a, const TimeDifference& b) {
     return std::abs(a.more.value) > std::abs(b.more.value);
   });
   return all;

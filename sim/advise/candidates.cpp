@@ -10,8 +10,7 @@ namespace {
 
 /// The value of a key, in the place of an earlier one.
 void set_key(std::vector<ScheduleKey>& keys, const ScheduleKey& key) {
-  const auto same =
-      std::find_if(keys.begin(), keys.end(), [&](const ScheduleKey& each) { return each.first == key.first; });
+  const auto same = std::ranges::find(keys, key.first, &ScheduleKey::first);
   if (same == keys.end())
     keys.push_back(key);
   else

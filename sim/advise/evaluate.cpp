@@ -10,7 +10,6 @@
 #include "models/price/price.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -20,6 +19,7 @@
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/evaluation/crews.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
@@ -55,7 +55,7 @@ Seconds time_alone(const ScheduleSpec& spec, const Costs& costs, int steps, std:
       op.slot = -1;
       if (op.kind != OpKind::kCollective) continue;
       op.kind = OpKind::kCompute;
-      op.duration = request_time(costs, all.requests[static_cast<std::size_t>(op.plan)], costs.kinds[kind].first_rank);
+      op.duration = request_time(costs, all.requests[op.plan], costs.kinds[kind].first_rank);
     }
   return play(one, NetworkKind::kReference, {}).end;
 }
@@ -164,18 +164,17 @@ Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& se
     result.state = PointState::kDoesNotFit;
     return result;
   }
-  if (limit.postponed || limit.best) {
-    if (const std::optional<Least> least_time = least_of(scenario, spec, costs, asked.samples * (1 + tolerance))) {
-      result.update_time = least_time->per_sample * result.samples;
-      result.hopeful = least_time->hopeful;
-      if (limit.postponed || result.spent_per_sample() > result.hopeful * *limit.best) {
-        result.state = limit.postponed ? PointState::kPostponed : PointState::kCannotWin;
-        return result;
-      }
+  std::optional<Least> least_time;
+  if (limit.postponed || limit.best) least_time = least_of(scenario, spec, costs, asked.samples * (1 + tolerance));
+  if (least_time) {
+    result.update_time = least_time->per_sample * result.samples;
+    result.hopeful = least_time->hopeful;
+    if (limit.postponed || result.spent_per_sample() > result.hopeful * *limit.best) {
+      result.state = limit.postponed ? PointState::kPostponed : PointState::kCannotWin;
+      return result;
     }
   }
-  const RunResult run = run_schedule(scenario, spec, evaluations);
-  add_play(result, run, asked);
+  add_play(result, run_schedule(scenario, spec, evaluations), asked);
   result.state = is_batch(asked.samples, result.samples, tolerance) ? PointState::kPlayed : PointState::kOtherBatch;
   return result;
 }
@@ -186,8 +185,7 @@ UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::st
   const ScheduleSpec& spec = labelled(scenario, label);
   const int index = static_cast<int>(&spec - scenario.schedules.data());
   const Evaluations evaluations(asked.network);
-  const RunResult run = run_schedule(scenario, spec, evaluations);
-  return breakdowns_of(scenario, {index}, {run}, evaluations).front();
+  return breakdowns_of(scenario, {index}, {run_schedule(scenario, spec, evaluations)}, evaluations).front();
 }
 
 std::optional<Adding> adding_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
@@ -197,14 +195,10 @@ std::optional<Adding> adding_at(const AdviceQuery& asked, const std::vector<std:
 }
 
 NetworkRate network_rate_of(const Cluster& cluster) {
+  if (cluster.fabric.between_groups) return {"link between the sites", cluster.fabric.between_groups->bandwidth.value};
   const NodeGroup& first = cluster.nodes.front();
-  if (cluster.fabric.between_groups) {
-    const BytesPerSecond rate = cluster.fabric.between_groups->bandwidth;
-    return {"link between the sites", rate.value};
-  }
-  const bool alone = node_count(cluster) == 1;
-  const BytesPerSecond rate = alone ? first.intra.bandwidth : first.nics.bandwidth;
-  return {alone ? "links of a GPU" : "network adapters", rate.value};
+  if (node_count(cluster) == 1) return {"links of a GPU", first.intra.bandwidth.value};
+  return {"network adapters", first.nics.bandwidth.value};
 }
 
 std::vector<std::string> at_network_rate(const Cluster& cluster, double factor) {
@@ -216,9 +210,8 @@ std::vector<std::string> at_network_rate(const Cluster& cluster, double factor) 
   for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
     const NodeGroup& group = cluster.nodes[g];
     if (alone && group.gpus == 1) continue;
-    settings.push_back(fmt::format("/cluster/nodes/{}/{}/bandwidth={}", listed_index(cluster, static_cast<int>(g)),
-                                   alone ? "intra" : "nics",
-                                   scaled(alone ? group.intra.bandwidth : group.nics.bandwidth)));
+    settings.push_back(of_group(cluster, g, alone ? "intra/bandwidth" : "nics/bandwidth") + "=" +
+                       scaled(alone ? group.intra.bandwidth : group.nics.bandwidth));
   }
   return settings;
 }

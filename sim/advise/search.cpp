@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -131,7 +130,7 @@ class Search {
 
   /// A few at a time, from the most hopeful on.
   void play_postponed(std::vector<TriedPoint> points) {
-    std::stable_sort(points.begin(), points.end(), [](const TriedPoint& a, const TriedPoint& b) {
+    std::ranges::stable_sort(points, [](const TriedPoint& a, const TriedPoint& b) {
       return a.evaluation.spent_per_sample() < b.evaluation.spent_per_sample();
     });
     const auto may_win = [&](const TriedPoint& point) {
@@ -177,9 +176,8 @@ class Search {
   std::vector<std::size_t> forms_by_merit() const {
     std::vector<std::size_t> forms;
     for (const auto& [form, index] : best_) forms.push_back(form);
-    std::stable_sort(forms.begin(), forms.end(), [&](std::size_t a, std::size_t b) {
-      return better(points_.at(best_.at(a)), points_.at(best_.at(b)));
-    });
+    std::ranges::stable_sort(
+        forms, [&](std::size_t a, std::size_t b) { return better(points_.at(best_.at(a)), points_.at(best_.at(b))); });
     return forms;
   }
 

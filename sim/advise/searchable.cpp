@@ -15,7 +15,6 @@
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/knobs/in_settings.hpp"
-#include "sim/knobs/knob_table.hpp"
 
 namespace accosim {
 namespace {
@@ -29,8 +28,8 @@ std::vector<ScheduleKey> dtypes_like(const ScheduleSpec& like, const ScheduleSpe
       {"optimizer_dtype", &ScheduleSpec::optimizer_dtype}};
   std::vector<ScheduleKey> keys;
   for (const auto& [key, dtype] : kDtypes) {
-    const bool is_written = std::any_of(written.begin(), written.end(),
-                                        [name = key](const ScheduleKey& each) { return each.first == name; });
+    const bool is_written =
+        std::ranges::any_of(written, [name = key](const ScheduleKey& each) { return each.first == name; });
     const bool follows = !keys.empty() && dtype == &ScheduleSpec::gradient_dtype;  // the parameters, by default
     if (!is_written && (follows || own.*dtype != like.*dtype))
       keys.emplace_back(key, quoted_json(name_of(like.*dtype)));
@@ -66,10 +65,10 @@ Wanted wanted_of(const Scenario& scenario, const std::vector<std::string>& asked
   }
   std::set<std::size_t> chosen;
   for (const std::string& want : asked) {
-    const bool here = std::any_of(scenario.schedules.begin(), scenario.schedules.end(),
-                                  [&](const ScheduleSpec& spec) { return spec.label == want || spec.name == want; });
+    const bool here = std::ranges::any_of(
+        scenario.schedules, [&](const ScheduleSpec& spec) { return spec.label == want || spec.name == want; });
     if (!here && find_schedule(want) != nullptr) {
-      if (std::find(wanted.added.begin(), wanted.added.end(), want) == wanted.added.end()) wanted.added.push_back(want);
+      if (std::ranges::find(wanted.added, want) == wanted.added.end()) wanted.added.push_back(want);
       continue;
     }
     for (const int i : schedules_named(scenario, "--schedule", {want})) chosen.insert(static_cast<std::size_t>(i));
@@ -85,13 +84,13 @@ ScheduleSpec challenger_of(const Scenario& scenario, const Wanted& wanted) {
   for (const std::size_t i : wanted.written) specs.push_back(scenario.schedules[i]);
   if (specs.empty())
     for (const std::string& name : wanted.added) specs.push_back(usual_spec(scenario, name));
-  const auto challenger = std::find_if_not(specs.begin(), specs.end(), is_synchronous);
+  const auto challenger = std::ranges::find_if_not(specs, is_synchronous);
   return challenger == specs.end() ? specs.front() : *challenger;
 }
 
 /// Whether the types that nobody wrote differ from point to point.
 bool vary_dtypes(const std::vector<Varied>& over) {
-  return std::any_of(over.begin(), over.end(), [](const Varied& each) {
+  return std::ranges::any_of(over, [](const Varied& each) {
     const std::string& at = each.axis.pointer;
     return at == "/training" || at == "/training/precision" || at == "/training/framework";
   });
@@ -101,8 +100,7 @@ bool vary_dtypes(const std::vector<Varied>& over) {
 /// entries themselves are varied.
 std::vector<std::string> alone(const Scenario& scenario, std::size_t index, const std::vector<Varied>& over) {
   std::vector<std::string> set;
-  if (std::any_of(over.begin(), over.end(), [](const Varied& each) { return each.axis.pointer == "/schedules"; }))
-    return set;
+  if (std::ranges::any_of(over, [](const Varied& each) { return each.axis.pointer == "/schedules"; })) return set;
   for (std::size_t i = scenario.schedules.size(); i-- > 0;)
     if (i != index) set.push_back("/schedules" + pointer_part(i) + "=null");
   if (!set.empty()) set.push_back("/baseline=" + quoted_json(scenario.schedules[index].label));
@@ -111,28 +109,26 @@ std::vector<std::string> alone(const Scenario& scenario, std::size_t index, cons
 }
 
 std::string free_label(const Scenario& scenario, const std::string& name) {
-  const bool taken = std::any_of(scenario.schedules.begin(), scenario.schedules.end(),
-                                 [&](const ScheduleSpec& spec) { return spec.label == name; });
+  const bool taken =
+      std::ranges::any_of(scenario.schedules, [&](const ScheduleSpec& spec) { return spec.label == name; });
   return taken ? name + ", usual form" : name;
 }
 
 /// Of two entries that differ in what knobs vary alone, the first stands for both, with the alternatives of the second:
 /// where those are. Nothing where there is no such first one.
 std::optional<Candidate> merged_into(std::vector<Form>& forms, const Form& form) {
-  const auto same = std::find_if(forms.begin(), forms.end(), [&](const Form& each) {
-    return each.schedule == form.schedule && each.keys == form.keys;
-  });
+  const auto same = std::ranges::find_if(
+      forms, [&](const Form& each) { return each.schedule == form.schedule && each.keys == form.keys; });
   if (same == forms.end()) return std::nullopt;
   Candidate candidate{static_cast<std::size_t>(same - forms.begin()), std::vector<std::size_t>(same->knobs.size(), 0)};
   for (const Knob& knob : form.knobs) {
     const Alternative& written = knob.alternatives.front();
-    auto own =
-        std::find_if(same->knobs.begin(), same->knobs.end(), [&](const Knob& each) { return each.name == knob.name; });
+    auto own = std::ranges::find(same->knobs, knob.name, &Knob::name);
     if (own == same->knobs.end()) own = same->knobs.insert(own, Knob{knob.name, {Alternative{}}, false});
     std::vector<Alternative>& known = own->alternatives;
-    const auto at = std::find(known.begin(), known.end(), written);
+    const auto at = std::ranges::find(known, written);
     candidate.at.resize(same->knobs.size(), 0);
-    candidate.at[static_cast<std::size_t>(own - same->knobs.begin())] = static_cast<std::size_t>(at - known.begin());
+    candidate.at[own - same->knobs.begin()] = static_cast<std::size_t>(at - known.begin());
     if (at == known.end()) known.push_back(written);
   }
   return candidate;
@@ -177,7 +173,7 @@ class UsualKnobs {
       if (!of_work || !split || !fits) continue;
       std::vector<Alternative>& whole = rows_.back().second;
       for (Alternative& each : ways(true, false))
-        if (std::find(whole.begin(), whole.end(), each) == whole.end()) parts_.push_back(std::move(each));
+        if (std::ranges::find(whole, each) == whole.end()) parts_.push_back(std::move(each));
     }
   }
 

@@ -66,7 +66,7 @@ void add(CLI::App& parent, const Verb& verb, AllParsed& all) {
 }
 
 bool is_verb(const std::string& word, const std::vector<Verb>& verbs) {
-  return std::any_of(verbs.begin(), verbs.end(), [&](const Verb& verb) { return verb.name == word; });
+  return std::ranges::any_of(verbs, [&](const Verb& verb) { return verb.name == word; });
 }
 
 /// The help of the verb that the line names, the innermost one; of the program where it names none.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "models/base/outputs.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "models/recorded/recorded_settings.hpp"
@@ -11,9 +12,11 @@
 #include "models/spec/scenario_error.hpp"
 #include "reports/comparison_markdown.hpp"
 #include "reports/console.hpp"
+#include "reports/evidence/live_report.hpp"
 #include "reports/plot/timeline_svg.hpp"
 #include "reports/result_json.hpp"
-#include "sim/app/modes.hpp"
+#include "reports/trace/trace_json.hpp"
+#include "sim/app/measured_run.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
@@ -30,8 +33,7 @@ namespace {
 void add_convergence(std::vector<RunResult>& results, const Scenario& scenario, const Arguments& arguments) {
   const std::string& path = arguments.text("--convergence");
   const MeasuredConvergence convergence = read_convergence(read_file(path), path);
-  const auto baseline = std::find_if(results.begin(), results.end(),
-                                     [&](const RunResult& each) { return each.label == scenario.baseline; });
+  const auto baseline = std::ranges::find(results, scenario.baseline, &RunResult::label);
   if (baseline == results.end())
     throw ScenarioError({fmt::format("--convergence compares with the baseline, \"{}\"; choose it too with --schedule",
                                      scenario.baseline)});
@@ -81,6 +83,34 @@ ExitCode compare_schedules(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+/// Both on one timeline: the measured ranks, and behind them as many predicted.
+void write_both(const std::string& path, const MeasuredRun& run, const Timeline& measured, const Timeline& predicted) {
+  TraceFile file(path);
+  TraceWriter writer(file.stream());
+  int pid = 1;
+  for (const auto& [line, what] : {std::pair(&measured, "measured"), std::pair(&predicted, "predicted")}) {
+    writer.begin_schedule(line->graph, run.algorithm + ", " + what, {}, pid);
+    for (const Span& span : line->spans) writer.add(span);
+    pid += run.ranks;
+  }
+  writer.finish();
+  file.commit();
+  tell_written(path, "trace of the run and its prediction");
+}
+
+/// Predicts the run of accocal that the arguments name, and draws both.
+ExitCode compare_with_run(const Arguments& arguments) {
+  const RunOnMachine both = load_run(arguments.text("scenario"), arguments.text("--machine"));
+  const std::string& trace = arguments.text("--trace");
+  check_outputs({{"--trace", trace, trace_kind_of(trace)}}, both.files, arguments.flag("--force"));
+  warn_of_differences(both);
+  const RunBesidePrediction beside = predict(both, arguments.whole("--trace-updates"), network_of(arguments));
+  write_run_comparison(std::cout, both.run, beside.predicted,
+                       compare_parts(beside.measured_line, beside.predicted_line), console_options());
+  if (arguments.given("--trace")) write_both(trace, both.run, beside.measured_line, beside.predicted_line);
+  return ExitCode::kDone;
+}
+
 /// --timeline and what is asked of it. --all-ranks is of --json too.
 std::vector<Option> terminal_options() {
   std::vector<Option> options = timeline_options("--timeline");
@@ -91,20 +121,14 @@ std::vector<Option> terminal_options() {
           "rank that differs from the others, and not only six";
       option.needs.clear();
     }
-  return joined({{.names = "--wide",
-                  .help = "Show every column, in further tables where the terminal is narrow",
-                  .value = false,
-                  .excludes = {"--json"}},
-                 {.names = "--markdown",
-                  .help = "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
-                          "training",
-                  .value = false,
-                  .excludes = {"--json", "--wide", "--timeline"}},
-                 {.names = "--timeline",
-                  .help = "Draw what each lane of each rank does below the tables",
-                  .value = false,
-                  .excludes = {"--json"}}},
-                options);
+  return joined(
+      {flag_option("--wide", "Show every column, in further tables where the terminal is narrow", {"--json"}),
+       flag_option("--markdown",
+                   "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
+                   "training",
+                   {"--json", "--wide", "--timeline"}),
+       flag_option("--timeline", "Draw what each lane of each rank does below the tables", {"--json"})},
+      options);
 }
 
 std::vector<Option> options() {
@@ -126,12 +150,9 @@ std::vector<Option> options() {
 }
 
 Mode of_a_run() {
-  const std::string one_run = "--machine compares with one run; leave out --set, --schedule, --json and --convergence";
-  return {.of = "of a run (--machine)",
-          .reads = {"scenario", "--machine", "--network", "--trace", "--trace-updates", "--force"},
-          .run = compare_with_run,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--machine"); },
-          .refusals = {{"--set", one_run}, {"--schedule", one_run}, {"--json", one_run}, {"--convergence", one_run}}};
+  return flag_mode("a run", "--machine", {"scenario", "--network", "--trace", "--trace-updates", "--force"},
+                   compare_with_run, {"--set", "--schedule", "--json", "--convergence"},
+                   "--machine compares with one run; leave out --set, --schedule, --json and --convergence");
 }
 
 Mode of_schedules() {

@@ -40,10 +40,9 @@ Recorded read_recorded(const std::string& path) {
     return {{path, "results"}, read_recorded_results(document), read_recorded_settings(document), {}};
   if (named == "accosim.run/1")
     return {{path, "a run of accocal"}, {}, {}, {recorded_run(read_measured_run(text, path), path)}};
-  const JsonOrigin& place = schema == nullptr ? root.origin : schema->origin;
   throw ScenarioError({fmt::format(
       "{}{}: {}; name results (compare or run --json), a trace (--trace), or a run that accocal train wrote",
-      printable(text_of(place), 300), schema == nullptr ? "" : " /schema",
+      printable(text_of(schema == nullptr ? root.origin : schema->origin), 300), schema == nullptr ? "" : " /schema",
       schema == nullptr
           ? std::string("is none of the documents that can be compared")
           : fmt::format("is {}", schema->kind == JsonKind::kText ? in_quotes(named) : noun_of(schema->kind)))});
@@ -52,9 +51,8 @@ Recorded read_recorded(const std::string& path) {
 /// Where the one side was measured, what accocal measured of the other is not its prediction.
 void keep_predictions(const std::vector<RecordedSchedule>& other, std::vector<RecordedSchedule>& schedules) {
   const auto measured = [](const RecordedSchedule& one) { return one.measured; };
-  const bool predicted = !std::all_of(schedules.begin(), schedules.end(), measured);
-  if (std::all_of(other.begin(), other.end(), measured) && predicted)
-    schedules.erase(std::remove_if(schedules.begin(), schedules.end(), measured), schedules.end());
+  const bool predicted = !std::ranges::all_of(schedules, measured);
+  if (std::ranges::all_of(other, measured) && predicted) std::erase_if(schedules, measured);
 }
 
 ExitCode compare_files(const Arguments& arguments) {
@@ -91,7 +89,7 @@ Verb diff_verb() {
        .help = "Results (compare or run --json), a trace (--trace, also .gz), or a run of accocal train",
        .required = true},
       {.names = "b", .help = "Another of the same scenario, or the prediction of the run", .required = true},
-      {.names = "--json", .help = "One JSON document instead of text", .value = false}};
+      json_option()};
   return {.name = "diff",
           .help = "Show in which settings two results differ and what explains it, or two traces op by op",
           .options = options,

@@ -28,8 +28,6 @@
 namespace accosim {
 namespace {
 
-Option json_option() { return {.names = "--json", .help = "One JSON document instead of text", .value = false}; }
-
 /// The time in which the schedule would do as many samples as from one mark of `play` to the next, which is what is
 /// explained (of DiLoCo its inner updates and their meeting), if computation and communication did not slow each other:
 /// it is played again with training.interference off. Absent where it is off already.
@@ -75,24 +73,10 @@ ExitCode explain_ladder(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-Option growth_option() {
-  return {.names = "--growth",
-          .help = "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
-          .value = false,
-          .excludes = {"--ladder", "--messages"}};
-}
-
 ExitCode write_growth_of(const Arguments& arguments) {
   const Scenario scenario = load_asked(arguments).scenario;
   write_growth(std::cout, scenario.cluster, growth_of(scenario.cluster));
   return ExitCode::kDone;
-}
-
-Option messages_option() {
-  return {.names = "--messages",
-          .help = "Play every message of the collectives between nodes, beside the closed forms of predictions",
-          .value = false,
-          .excludes = {"--ladder"}};
 }
 
 ExitCode explain_messages(const Arguments& arguments) {
@@ -113,16 +97,21 @@ ExitCode explain_messages(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-std::vector<Option> graph_options() {
-  return {{.names = "--graph",
-           .help = "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
-           .value = false,
-           .excludes = {"--ladder", "--growth", "--messages"}},
-          {.names = "-o,--output",
-           .help = "With --graph: draw it into this file instead, .dot for Graphviz",
-           .empty = "names no file",
-           .takes = "FILE"},
-          force_option()};
+/// Beside those of what is played.
+std::vector<Option> own_options() {
+  return {
+      ladder_option(),
+      tuned_option(),
+      flag_option("--growth", "Instead: what collectives on more and more such nodes cost, term by term, as Markdown",
+                  {"--ladder", "--messages"}),
+      flag_option("--messages",
+                  "Play every message of the collectives between nodes, beside the closed forms of predictions",
+                  {"--ladder"}),
+      flag_option("--graph", "Print what each kind of rank runs: lanes, ops, what they wait for, loops",
+                  {"--ladder", "--growth", "--messages"}),
+      file_option("-o,--output", "With --graph: draw it into this file instead, .dot for Graphviz"),
+      force_option(),
+      json_option()};
 }
 
 ScheduleGraph graph_of(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -158,23 +147,6 @@ ExitCode explain_graph(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-Mode of_graph() {
-  return {.of = "of a graph (--graph)",
-          .reads = {"scenario", "--set", "--schedule", "--graph", "--output", "--force"},
-          .run = explain_graph,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--graph"); },
-          .refusals = {{"--network", "--graph shows what is there before anything is played; leave out --network"}}};
-}
-
-Mode of_messages() {
-  return {.of = "of messages (--messages)",
-          .reads = {"scenario", "--set", "--schedule", "--messages", "--json"},
-          .run = explain_messages,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--messages"); },
-          .refusals = {
-              {"--network", "--messages plays each collective alone, on a network of its own; leave out --network"}}};
-}
-
 }  // namespace
 
 Verb explain_verb() {
@@ -183,19 +155,15 @@ Verb explain_verb() {
       .help =
           "Show where the time of one update goes, what its collectives cost, which change brings how much of a "
           "gain, or what ranks run",
-      .options = joined(joined(play_options(), {ladder_option(), tuned_option(), growth_option(), messages_option()}),
-                        joined(graph_options(), {json_option()})),
+      .options = joined(play_options(), own_options()),
       .modes = {
-          of_graph(),
-          of_messages(),
-          {.of = "of growth (--growth)",
-           .reads = {"scenario", "--set", "--growth"},
-           .run = write_growth_of,
-           .is_meant = [](const Arguments& arguments) { return arguments.given("--growth"); }},
-          {.of = "of a ladder (--ladder)",
-           .reads = {"scenario", "--set", "--network", "--ladder", "--no-tuned", "--json"},
-           .run = explain_ladder,
-           .is_meant = [](const Arguments& arguments) { return arguments.given("--ladder"); }},
+          flag_mode("a graph", "--graph", {"scenario", "--set", "--schedule", "--output", "--force"}, explain_graph,
+                    {"--network"}, "--graph shows what is there before anything is played; leave out --network"),
+          flag_mode("messages", "--messages", {"scenario", "--set", "--schedule", "--json"}, explain_messages,
+                    {"--network"},
+                    "--messages plays each collective alone, on a network of its own; leave out --network"),
+          flag_mode("growth", "--growth", {"scenario", "--set"}, write_growth_of),
+          flag_mode("a ladder", "--ladder", {"scenario", "--set", "--network", "--no-tuned", "--json"}, explain_ladder),
           {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
 }
 

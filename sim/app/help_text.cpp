@@ -72,8 +72,7 @@ std::string value_in_words(const Option& option) {
 
 std::string option_in_words(const Option& option) {
   if (is_positional(option)) {
-    const bool several = std::holds_alternative<Texts>(option.value);
-    const std::string name = value_in_words(option) + (several ? "..." : "");
+    const std::string name = value_in_words(option) + (std::holds_alternative<Texts>(option.value) ? "..." : "");
     return option.required ? name : "[" + name + "]";
   }
   std::string names = option.names;
@@ -114,7 +113,7 @@ void write_help(std::ostream& out, const std::string& path, const Verb& verb, in
   write_options(out, "Arguments", verb.options, true, width);
   if (!verb.verbs.empty()) write_verbs(out, verb.verbs, width);
   std::vector<Option> options = verb.options;
-  options.push_back({.names = "-h,--help", .help = "Print this help", .value = false});
+  options.push_back(flag_option("-h,--help", "Print this help"));
   write_options(out, "Options", options, false, width);
 }
 
@@ -124,8 +123,8 @@ void write_program_help(std::ostream& out, const std::vector<Verb>& verbs, int w
   write_wrapped(out, "", kProgramHelp, width);
   write_verbs(out, verbs, width);
   write_options(out, "Options",
-                {{.names = "-h,--help", .help = "Print this help; behind a verb, that of the verb", .value = false},
-                 {.names = "--version", .help = "Print the version", .value = false}},
+                {flag_option("-h,--help", "Print this help; behind a verb, that of the verb"),
+                 flag_option("--version", "Print the version")},
                 false, width);
   std::string codes;
   for (const auto& [code, meaning] : kExitCodes)

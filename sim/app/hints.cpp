@@ -28,18 +28,16 @@ std::string flag_hint(const std::string& flag, const Verb& verb, const std::vect
 }  // namespace
 
 std::string verb_hint(const std::string& word, const std::vector<Verb>& verbs) {
-  Texts names;
-  for (const Verb& verb : verbs) names.push_back(verb.name);
-  const std::string near = nearest(word, names);
+  const std::string near = nearest(word, names_of(verbs));
   return fmt::format("accosim: no verb {}; {}\n", in_quotes(word),
                      near.empty() ? "accosim help lists them" : "did you mean " + in_quotes(near) + "?");
 }
 
 std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs) {
   const auto first =
-      std::find_if(words.begin(), words.end(), [](const std::string& word) { return !word.empty() && word[0] != '-'; });
+      std::ranges::find_if(words, [](const std::string& word) { return !word.empty() && word[0] != '-'; });
   if (first == words.end()) return {};
-  const auto verb = std::find_if(verbs.begin(), verbs.end(), [&](const Verb& each) { return each.name == *first; });
+  const auto verb = std::ranges::find(verbs, *first, &Verb::name);
   if (verb == verbs.end()) return verb_hint(*first, verbs);
   for (const std::string& word : words) {
     const std::string flag = word.substr(0, word.find('='));
@@ -50,12 +48,11 @@ std::string command_line_hint(const Texts& words, const std::vector<Verb>& verbs
 }
 
 std::string required_hint(const std::string& wrong, const Texts& words, const std::vector<Verb>& verbs) {
-  const auto verb = std::find_if(verbs.begin(), verbs.end(),
-                                 [&](const Verb& each) { return !words.empty() && each.name == words.front(); });
+  const auto verb =
+      std::ranges::find_if(verbs, [&](const Verb& each) { return !words.empty() && each.name == words.front(); });
   if (verb == verbs.end()) return {};
   if (!verb->verbs.empty() && wrong == "A subcommand is required") {
-    Texts names;
-    for (const Verb& each : verb->verbs) names.push_back(each.name);
+    const Texts names = names_of(verb->verbs);
     const std::string file = words.size() > 1 && words[1].rfind('-', 0) != 0 ? words[1] : "FILE";
     return fmt::format("accosim: say what it is, one of {}: accosim {} {} {}\n", fmt::join(names, ", "), verb->name,
                        names.front(), printable(file, 200));
@@ -82,9 +79,8 @@ std::string scenario_hint(const std::string& verb) {
 
 std::string wrong_choice(const std::string& text, const Texts& choices) {
   if (contains(choices, text)) return {};
-  const std::string near = nearest(text, choices);
-  return fmt::format("{} is none of its values; {}write one of {}", in_quotes(text),
-                     near.empty() ? "" : "did you mean " + in_quotes(near) + "? ", fmt::join(choices, ", "));
+  return fmt::format("{} is none of its values; {}write one of {}", in_quotes(text), did_you_mean(text, choices),
+                     fmt::join(choices, ", "));
 }
 
 std::string wrong_number(const std::string& text, double least, double most, bool whole) {

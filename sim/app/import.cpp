@@ -24,7 +24,7 @@ std::vector<Option> options() {
        .value = Texts(),
        .required = true,
        .takes = "FILE"},
-      {.names = "-o,--output", .help = "CSV file; default: standard output", .empty = "names no file", .takes = "FILE"},
+      file_option("-o,--output", "CSV file; default: standard output"),
       force_option(),
       {.names = "--fabric",
        .help = "Name of the cluster that it ran on",

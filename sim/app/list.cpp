@@ -1,7 +1,6 @@
 // The verb `list`: what comes with accosim.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iostream>
 #include <vector>
 
@@ -19,11 +18,9 @@ namespace {
 std::vector<LibraryEntry> entries_of(const std::string& kind) {
   std::vector<LibraryEntry> entries = list_library();
   for (const KnobRow& row : knob_rows()) entries.push_back({"knob", row.name, "", row.meaning});
-  entries.erase(std::remove_if(entries.begin(), entries.end(),
-                               [&](const LibraryEntry& entry) {
-                                 return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
-                               }),
-                entries.end());
+  std::erase_if(entries, [&](const LibraryEntry& entry) {
+    return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
+  });
   return entries;
 }
 
@@ -80,7 +77,7 @@ Verb list_verb() {
                        .help = "List only these",
                        .choices = {"device", "devices", "model", "models", "cluster", "clusters", "scenario",
                                    "scenarios", "knob", "knobs"}},
-                      {.names = "--json", .help = "One JSON document instead of text, with paths", .value = false}},
+                      flag_option("--json", "One JSON document instead of text, with paths")},
           .modes = {{.reads = {"kind", "--json"}, .run = list}}};
 }
 

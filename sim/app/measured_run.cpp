@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "models/base/standard_streams.hpp"
-#include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/app/shared.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "models/read/load.hpp"
 #include "models/recorded/measured_run.hpp"

@@ -7,13 +7,11 @@
 
 #include "models/base/stages.hpp"
 #include "models/base/text.hpp"
-#include "models/read/load.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
-#include "sim/evaluation/chosen.hpp"
 #include "sim/study/beyond.hpp"
 #include "sim/study/tuned.hpp"
 #include "sim/what_if/seeds.hpp"
@@ -40,21 +38,17 @@ Option seeds_option() {
 }
 
 Option verbose_option() {
-  return {.names = "-v,--verbose",
-          .help = "Say on standard error where the program's own time and memory went",
-          .value = false};
+  return flag_option("-v,--verbose", "Say on standard error where the program's own time and memory went");
 }
 
 std::vector<Option> report_options() {
-  const Option json = {.names = "--json", .help = "One JSON document instead of text", .value = false};
-  return joined(joined(joined(play_options(), {json, seeds_option()}), trace_options()),
+  return joined(joined(joined(play_options(), {json_option(), seeds_option()}), trace_options()),
                 {verbose_option(), force_option()});
 }
 
 Option tuned_option() {
-  return {.names = "--no-tuned",
-          .help = "Leave out the tuned rows: the best synchronous schedule, and the best of the others",
-          .value = false};
+  return flag_option("--no-tuned",
+                     "Leave out the tuned rows: the best synchronous schedule, and the best of the others");
 }
 
 void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments) {
@@ -70,8 +64,7 @@ namespace {
 std::vector<RunResult> played_over_seeds(const ChosenSchedules& chosen, const Arguments& arguments,
                                          const Results& results) {
   const int seeds = arguments.whole("--seeds");
-  const std::size_t schedules = chosen.indices.size();
-  const std::string what = fmt::format("playing {} schedule{}", schedules, schedules == 1 ? "" : "s");
+  const std::string what = "playing " + so_many(chosen.indices.size(), "schedule");
   Progress progress(what);
   if (seeds == 1) return results(chosen.scenario);
   if (!chosen.scenario.training.unsteady.drawn())

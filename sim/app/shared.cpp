@@ -48,9 +48,7 @@ Option network_option(const std::string& help) {
           .default_shown = true};
 }
 
-Option force_option() {
-  return {.names = "--force", .help = "Replace a file that this verb did not write", .value = false};
-}
+Option force_option() { return flag_option("--force", "Replace a file that this verb did not write"); }
 
 Option jobs_option() {
   constexpr int kMostJobs = 256;
@@ -67,12 +65,8 @@ NetworkKind network_of(const Arguments& arguments) {
 
 std::vector<Option> winner_options() {
   const WinnerRule usual;
-  return {{.names = "--batch-growth",
-           .help = "The winner's batch may have grown so many times at most",
-           .value = usual.batch_growth,
-           .least = 1,
-           .most = 1e9,
-           .default_shown = true},
+  return {number_option("--batch-growth", "The winner's batch may have grown so many times at most", usual.batch_growth,
+                        1, 1e9),
           {.names = "--fit-probability",
            .help = "The winner must fit into memory with this probability, in percent",
            .value = kPercent * usual.fit_probability,

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <iostream>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
+#include "models/base/text.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -24,32 +27,18 @@ namespace {
 
 /// "0,1,8-15", each below `ranks`.
 std::vector<int> parse_ranks(const std::string& option, const std::string& text, int ranks) {
-  std::vector<int> chosen;
-  std::size_t at = 0;
-  const auto number = [&] {
-    std::size_t digits = 0;
-    while (at + digits < text.size() && digits < 9 && text[at + digits] >= '0' && text[at + digits] <= '9') ++digits;
-    const int value = digits > 0 ? std::stoi(text.substr(at, digits)) : ranks;
-    at += digits;
-    return value;
-  };
-  while (at < text.size()) {
-    const int first = number();
-    int last = first;
-    if (at < text.size() && text[at] == '-') {
-      ++at;
-      last = number();
-    }
-    const bool more = at < text.size() && text[at] == ',' && at + 1 < text.size();
-    if (last < first || last >= ranks || (at < text.size() && !more))
+  std::set<int> chosen;
+  std::istringstream parts(text.ends_with(',') ? text + "," : text);  // where nothing is behind the last comma
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t dash = part.find('-');
+    const std::optional<int> first = whole_number(part.substr(0, dash)),
+                             last = dash == std::string::npos ? first : whole_number(part.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= ranks)
       throw ScenarioError(
           {fmt::format("{} {}: the ranks are 0 to {}; write for example 0,1,4-7", option, text, ranks - 1)});
-    for (int rank = first; rank <= last; ++rank) chosen.push_back(rank);
-    if (more) ++at;
+    for (int rank = *first; rank <= *last; ++rank) chosen.insert(rank);
   }
-  std::sort(chosen.begin(), chosen.end());
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  return chosen;
+  return {chosen.begin(), chosen.end()};
 }
 
 std::vector<std::string> rank_names(const Scenario& scenario) {
@@ -99,7 +88,7 @@ Shown shown_of(EventGraph graph, const std::vector<int>& asked) {
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::vector<int>& drawn = shown.ranks.drawn[shown.folded.class_of[r]];
     const int number = static_cast<int>(r);
-    if (asked.empty() ? drawn.empty() : std::binary_search(asked.begin(), asked.end(), number)) drawn.push_back(number);
+    if (asked.empty() ? drawn.empty() : std::ranges::binary_search(asked, number)) drawn.push_back(number);
   }
   return shown;
 }
@@ -110,17 +99,8 @@ constexpr const char* kTraceComment = "accosim trace";
 
 std::vector<Option> trace_options() {
   return {
-      {.names = "--trace",
-       .help = "Write a Chrome trace for Perfetto to this file; compressed where its name ends in .gz",
-       .empty = "names no file",
-       .takes = "FILE"},
-      {.names = "--trace-updates",
-       .help = "Number of updates in the trace",
-       .value = 3,
-       .least = 1,
-       .most = 1000,
-       .default_shown = true,
-       .needs = "--trace"},
+      file_option("--trace", "Write a Chrome trace for Perfetto to this file; compressed where its name ends in .gz"),
+      number_option("--trace-updates", "Number of updates in the trace", 3, 1, 1000, "--trace"),
       {.names = "--trace-ranks",
        .help =
            "Ranks in the trace, such as 0,1,8-15; default: all, and one of those that do the same where they are more "
@@ -128,13 +108,8 @@ std::vector<Option> trace_options() {
        .empty = "names no rank",
        .needs = "--trace",
        .takes = "RANKS"},
-      {.names = "--trace-events",
-       .help = "Most events of each schedule in the trace; what comes later is left out",
-       .value = 250'000,
-       .least = 1,
-       .most = 1e9,
-       .default_shown = true,
-       .needs = "--trace"},
+      number_option("--trace-events", "Most events of each schedule in the trace; what comes later is left out",
+                    250'000, 1, 1e9, "--trace"),
   };
 }
 

@@ -1,12 +1,18 @@
 // The verb `validate`: predictions against what others measured; and with --live against this machine.
 #include "sim/evidence/validate.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <system_error>
 
+#include "models/base/errors.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/base/system_words.hpp"
 #include "models/fit/gpu_cases.hpp"
@@ -14,11 +20,12 @@
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
+#include "reports/evidence/live_report.hpp"
 #include "reports/evidence/validation_report.hpp"
-#include "sim/app/modes.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/evidence/live.hpp"
 #include "sim/evidence/memory_verdicts.hpp"
 #include "sim/evidence/nccl_choices.hpp"
 #include "sim/evidence/paper_rows.hpp"
@@ -53,10 +60,8 @@ std::vector<Option> case_options() {
 
 std::vector<Option> live_options() {
   return {
-      {.names = "--live",
-       .help = "Measure this machine, predict runs of the real step, make them, and compare",
-       .value = false,
-       .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--json"}},
+      flag_option("--live", "Measure this machine, predict runs of the real step, make them, and compare",
+                  {"directory", "--samples", "--group", "--case", "--leave-out", "--json"}),
       {.names = "--quick", .help = "Fewer runs, in about a minute", .value = false, .needs = "--live"},
       {.names = "--live-network",
        .help = "Network of the runs: netns:RATE, or paced:RATE where namespaces are refused",
@@ -67,18 +72,36 @@ std::vector<Option> live_options() {
   };
 }
 
+/// Pages of their own, each of which stands beside none of those before it.
+std::vector<Option> page_options() {
+  std::vector<Option> pages = {
+      flag_option("--paper-rows",
+                  "The rows of the ACCO paper with each mechanism of the released code left out in turn, as Markdown: "
+                  "reports/published/acco-rows.md"),
+      flag_option("--memory-verdicts",
+                  "Verdicts on memory near the capacity and what each way out would bring, as Markdown: "
+                  "reports/published/memory-verdicts.md"),
+      flag_option(
+          "--nccl-choices",
+          "Which way NCCL's own constants choose inside a node, by size and release, beside what was measured, as "
+          "Markdown: reports/published/nccl-choices.md")};
+  Texts others = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json"};
+  for (Option& page : pages) {
+    page.excludes = others;
+    others.push_back(page.names);
+  }
+  return pages;
+}
+
 /// What comes of it.
 std::vector<Option> outcome_options() {
   return {
-      {.names = "--check",
-       .help = "Fail where a group's error is above its committed bound; with --live where that of the undisturbed "
-               "runs of a kind is above 10 %",
-       .value = false},
-      {.names = "--json", .help = "One JSON document instead of text", .value = false},
-      {.names = "--markdown",
-       .help = "One Markdown page instead of text: reports/published/validation.md or live.md",
-       .value = false,
-       .excludes = {"--json"}},
+      flag_option("--check",
+                  "Fail where a group's error is above its committed bound; with --live where that of the undisturbed "
+                  "runs of a kind is above 10 %"),
+      json_option(),
+      flag_option("--markdown", "One Markdown page instead of text: reports/published/validation.md or live.md",
+                  {"--json"}),
   };
 }
 
@@ -159,20 +182,72 @@ ExitCode validate_published(const Arguments& arguments) {
   return validation.broken.empty() ? ExitCode::kDone : ExitCode::kBadInput;
 }
 
-Mode of_this_machine() {
-  return {.of = "of this machine (--live)",
-          .reads = {"--live", "--quick", "--live-network", "--check", "--markdown"},
-          .run = validate_on_this_machine,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--live"); },
-          .refused = ExitCode::kBadCommandLine};
-}
+/// A folder of its own, gone afterwards, however this process ends: a child waits for that and removes it.
+struct Folder {
+  std::string path;
+  int alive = -1;  ///< the child reads its end of file when nobody holds this any more
+  pid_t child = -1;
+  Folder() {
+    path = (std::filesystem::temp_directory_path() / "accosim-live-XXXXXX").string();
+    if (mkdtemp(path.data()) == nullptr) throw BadEnvironment(path + " cannot be made; set TMPDIR to a folder");
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw BadEnvironment("no pipe could be made");
+    alive = ends[1];
+    child = fork();
+    if (child != 0) {
+      close(ends[0]);
+      return;
+    }
+    close(ends[1]);
+    setsid();  // a Ctrl-C is for the others
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(stream);
+    char byte = 0;
+    while (read(ends[0], &byte, 1) < 0 && errno == EINTR) {
+    }
+    std::error_code gone;
+    std::filesystem::remove_all(path, gone);
+    _exit(0);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    close(alive);
+    while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+};
 
-std::vector<Option> row_options() {
-  return {{.names = "--paper-rows",
-           .help = "The rows of the ACCO paper with each mechanism of the released code left out in turn, as Markdown: "
-                   "reports/published/acco-rows.md",
-           .value = false,
-           .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json"}}};
+/// Measures this machine, predicts runs on it, makes these runs and compares, with the accocal that was built beside
+/// this program. Bad input when --check was given and the mean error is too large.
+ExitCode validate_on_this_machine(const Arguments& arguments) {
+  LiveOptions options;
+  options.accocal = (std::filesystem::canonical("/proc/self/exe").parent_path() / "accocal").string();
+  if (!std::filesystem::exists(options.accocal))
+    throw BadEnvironment(fmt::format("{} is not there; build the target accocal too", options.accocal));
+  const std::string& network = arguments.text("--live-network");
+  const std::size_t colon = network.find(':');
+  options.network = network.substr(0, colon);
+  options.rate = colon == std::string::npos ? "" : network.substr(colon + 1);
+  options.quick = arguments.flag("--quick");
+  options.progress = [](const std::string& text) { tell("accosim: ", text); };
+  const Folder folder;
+  options.folder = folder.path;
+  const LiveResult result = validate_live(options);
+  if (arguments.flag("--markdown"))
+    write_live_markdown(std::cout, result);
+  else
+    write_live(std::cout, result, console_options());
+  if (!arguments.flag("--check")) return ExitCode::kDone;
+  constexpr double kMost = 0.10;
+  const LiveCheck check = live_check(result);
+  if (check.disturbed > 0)
+    std::cerr << fmt::format(
+        "accosim: judged {} of {} runs; the others found the machine busy with something else in each of three tries\n",
+        check.judged, check.judged + check.disturbed);
+  if (check.worst_mean <= kMost) return ExitCode::kDone;
+  std::cerr << fmt::format("accosim: the mean error of some kind of run is {:.1f} %, above {:.0f} %\n",
+                           100 * check.worst_mean, 100 * kMost);
+  return ExitCode::kBadInput;
 }
 
 ExitCode write_rows(const Arguments& arguments) {
@@ -185,23 +260,6 @@ ExitCode write_rows(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-Mode of_paper_rows() {
-  return {.of = "of the ACCO paper's rows (--paper-rows)",
-          .reads = {"--paper-rows", "--jobs", "--network"},
-          .run = write_rows,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--paper-rows"); },
-          .refused = ExitCode::kBadCommandLine};
-}
-
-std::vector<Option> verdict_options() {
-  return {
-      {.names = "--memory-verdicts",
-       .help = "Verdicts on memory near the capacity and what each way out would bring, as Markdown: "
-               "reports/published/memory-verdicts.md",
-       .value = false,
-       .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json", "--paper-rows"}}};
-}
-
 ExitCode write_verdicts(const Arguments&) {
   const std::string folder = data_dir() + "/scenarios/validation";
   const std::vector<VerdictCase> cases = load_verdict_cases(folder + "/memory-verdicts.json");
@@ -209,53 +267,32 @@ ExitCode write_verdicts(const Arguments&) {
   return ExitCode::kDone;
 }
 
-Mode of_memory_verdicts() {
-  return {.of = "of memory near the capacity (--memory-verdicts)",
-          .reads = {"--memory-verdicts"},
-          .run = write_verdicts,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--memory-verdicts"); },
-          .refused = ExitCode::kBadCommandLine};
-}
-
-std::vector<Option> choice_options() {
-  return {{.names = "--nccl-choices",
-           .help =
-               "Which way NCCL's own constants choose inside a node, by size and release, beside what was measured, as "
-               "Markdown: reports/published/nccl-choices.md",
-           .value = false,
-           .excludes = {"directory", "--samples", "--group", "--case", "--leave-out", "--live", "--json",
-                        "--paper-rows", "--memory-verdicts"}}};
-}
-
 ExitCode write_choices(const Arguments&) {
   write_nccl_choices(std::cout, nccl_choices(load_published(data_dir() + "/scenarios/validation")));
   return ExitCode::kDone;
 }
 
-Mode of_nccl_choices() {
-  return {.of = "of NCCL's choices (--nccl-choices)",
-          .reads = {"--nccl-choices"},
-          .run = write_choices,
-          .is_meant = [](const Arguments& arguments) { return arguments.given("--nccl-choices"); },
-          .refused = ExitCode::kBadCommandLine};
-}
-
-Mode of_published_cases() {
-  return {.of = "of what others measured",
-          .reads = names_of(joined(case_options(), outcome_options())),
-          .run = validate_published};
+/// What is measured or shown by itself.
+Mode by_itself(const char* of, const char* flag, const Texts& others, ExitCode (*run)(const Arguments&)) {
+  Mode mode = flag_mode(of, flag, others, run);
+  mode.refused = ExitCode::kBadCommandLine;
+  return mode;
 }
 
 }  // namespace
 
 Verb validate_verb() {
-  return {
-      .name = "validate",
-      .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
-      .options = joined(joined(joined(joined(joined(case_options(), live_options()), row_options()), verdict_options()),
-                               choice_options()),
-                        outcome_options()),
-      .modes = {of_this_machine(), of_paper_rows(), of_memory_verdicts(), of_nccl_choices(), of_published_cases()}};
+  return {.name = "validate",
+          .help = "Compare predictions with published measurements, or (--live) with runs of the real step",
+          .options = joined(joined(joined(case_options(), live_options()), page_options()), outcome_options()),
+          .modes = {by_itself("this machine", "--live", {"--quick", "--live-network", "--check", "--markdown"},
+                              validate_on_this_machine),
+                    by_itself("the ACCO paper's rows", "--paper-rows", {"--jobs", "--network"}, write_rows),
+                    by_itself("memory near the capacity", "--memory-verdicts", {}, write_verdicts),
+                    by_itself("NCCL's choices", "--nccl-choices", {}, write_choices),
+                    {.of = "of what others measured",
+                     .reads = names_of(joined(case_options(), outcome_options())),
+                     .run = validate_published}}};
 }
 
 }  // namespace accosim

@@ -54,9 +54,28 @@ std::string refusal(const Verb& verb, const Mode& mode, const std::string& name)
 
 }  // namespace
 
-bool contains(const Texts& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+Option flag_option(const std::string& names, const std::string& help, const Texts& excludes) {
+  return {.names = names, .help = help, .value = false, .excludes = excludes};
 }
+
+Option number_option(const std::string& names, const std::string& help, const OptionValue& value, double least,
+                     double most, const std::string& needs) {
+  return {.names = names,
+          .help = help,
+          .value = value,
+          .least = least,
+          .most = most,
+          .default_shown = true,
+          .needs = needs};
+}
+
+Option file_option(const std::string& names, const std::string& help, bool required) {
+  return {.names = names, .help = help, .empty = "names no file", .required = required, .takes = "FILE"};
+}
+
+Option json_option() { return flag_option("--json", "One JSON document instead of text"); }
+
+bool contains(const Texts& list, const std::string& word) { return std::ranges::find(list, word) != list.end(); }
 
 std::string name_of(const Option& option) {
   return option.names.substr(option.names.find(',') + 1);  // of one name, from its beginning
@@ -109,6 +128,21 @@ Arguments defaults_of(const std::vector<Option>& options) {
   Arguments arguments;
   for (const Option& option : options) arguments.all.emplace(name_of(option), Argument{option.value, false});
   return arguments;
+}
+
+Mode flag_mode(const std::string& of, const std::string& flag, const Texts& others, ExitCode (*run)(const Arguments&),
+               const Texts& refused, const std::string& why) {
+  Mode mode{.of = fmt::format("of {} ({})", of, flag), .reads = others, .run = run};
+  mode.reads.push_back(flag);
+  mode.is_meant = [flag](const Arguments& arguments) { return arguments.given(flag); };
+  for (const std::string& name : refused) mode.refusals.emplace(name, why);
+  return mode;
+}
+
+Texts names_of(const std::vector<Verb>& verbs) {
+  Texts names;
+  for (const Verb& verb : verbs) names.push_back(verb.name);
+  return names;
 }
 
 Texts flags_of(const Verb& verb) {

@@ -34,6 +34,16 @@ struct Option {
   std::string takes = {};
 };
 
+/// One that takes nothing; `excludes` as above.
+Option flag_option(const std::string& names, const std::string& help, const Texts& excludes = {});
+/// A number from `least` to `most`, whose default the help shows.
+Option number_option(const std::string& names, const std::string& help, const OptionValue& value, double least,
+                     double most, const std::string& needs = {});
+/// A file that is written or read.
+Option file_option(const std::string& names, const std::string& help, bool required = false);
+/// --json.
+Option json_option();
+
 bool contains(const Texts& list, const std::string& word);
 
 /// The long name, by which the program speaks of it: "--jobs", "scenario".
@@ -77,6 +87,10 @@ struct Mode {
   ExitCode refused = ExitCode::kBadInput;
 };
 
+/// The mode "of a run (--machine)" that its flag chooses, which reads that and `others`; `why` it refuses some options.
+Mode flag_mode(const std::string& of, const std::string& flag, const Texts& others, ExitCode (*run)(const Arguments&),
+               const Texts& refused = {}, const std::string& why = {});
+
 struct Verb {
   std::string name;
   std::string help;
@@ -84,6 +98,8 @@ struct Verb {
   std::vector<Mode> modes = {};  ///< the first whose is_meant() holds is run
   std::vector<Verb> verbs = {};  ///< subcommands, where the verb does nothing by itself
 };
+
+Texts names_of(const std::vector<Verb>& verbs);
 
 /// "--set" and so on, those of its own verbs too.
 Texts flags_of(const Verb& verb);

@@ -12,7 +12,7 @@ namespace {
 Seconds first_chunk(const RankKind& kind) {
   Seconds passes{0};
   for (int layer = 0; layer < kind.chunk_layers.front(); ++layer) {
-    const LayerTime& time = kind.times[static_cast<std::size_t>(layer)];
+    const LayerTime& time = kind.times[layer];
     passes += time.forward + time.backward;
   }
   return passes;

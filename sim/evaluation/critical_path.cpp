@@ -90,8 +90,7 @@ class History {
       // The end of a loop ends with its last body, which is the run before it.
       const int index = program.lanes[wait.lane][wait.index].kind == OpKind::kLoopEnd ? wait.index - 1 : wait.index;
       // The last run of this op that had ended. A lane's runs end in order.
-      const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
-                                          [](double time, const Run& earlier) { return time < earlier.end; });
+      const auto ended = std::ranges::upper_bound(runs, arrived + kClose, {}, &Run::end);
       auto after = std::lower_bound(lane.by_op.begin(), lane.by_op.end(),
                                     std::pair(index, static_cast<std::size_t>(ended - runs.begin())));
       // A lane that runs on may have done it in rounds that nobody waited for.
@@ -107,8 +106,7 @@ class History {
     const auto consider_all = [&](int rank) {
       for (std::size_t lane = 0; lane < lanes_of(rank).size(); ++lane) {
         const std::vector<Run>& runs = lanes_of(rank)[lane].runs;
-        const auto ended = std::upper_bound(runs.begin(), runs.end(), arrived + kClose,
-                                            [](double time, const Run& earlier) { return time < earlier.end; });
+        const auto ended = std::ranges::upper_bound(runs, arrived + kClose, {}, &Run::end);
         if (ended != runs.begin())
           consider({rank, static_cast<int>(lane), static_cast<std::size_t>(ended - runs.begin()) - 1});
       }
@@ -146,7 +144,7 @@ class History {
       lane.spans.push_back(by_rank_[k]);
       lane.by_op.emplace_back(span.op, lane.runs.size() - 1);
     }
-    for (Lane& lane : lanes) std::sort(lane.by_op.begin(), lane.by_op.end());
+    for (Lane& lane : lanes) std::ranges::sort(lane.by_op);
     return lanes;
   }
 
@@ -155,8 +153,8 @@ class History {
   /// first.
   static int round_awaited(const Program& program, OpRef op, int iteration, OpRef wait) {
     const auto holds_both = [&](const Loop& loop) { return part_around(loop, op) && part_around(loop, wait); };
-    const auto running = std::find_if(program.loops.begin(), program.loops.end(),
-                                      [&](const Loop& loop) { return loop.runs_on && holds_both(loop); });
+    const auto running =
+        std::ranges::find_if(program.loops, [&](const Loop& loop) { return loop.runs_on && holds_both(loop); });
     if (running == program.loops.end()) return kAnyRound;
     // In a loop inside it the spans count that loop's repetitions.
     const auto holds = std::count_if(running, program.loops.end(), [&](const Loop& loop) {
@@ -173,8 +171,7 @@ class History {
     for (const Loop& loop : graph_.programs[of.program].loops) {
       if (loop.slot < 0) continue;
       const int decider = graph_.groups[of.groups[loop.slot]].members.front();
-      if (decider != rank && std::find(deciders.begin(), deciders.end(), decider) == deciders.end())
-        deciders.push_back(decider);
+      if (decider != rank && std::ranges::find(deciders, decider) == deciders.end()) deciders.push_back(decider);
     }
     return deciders;
   }
@@ -183,9 +180,8 @@ class History {
   At at_of(std::size_t i) const {
     const Span& span = spans_[i];
     const Lane& lane = lanes_of(span.rank)[span.lane];
-    const auto place = std::lower_bound(lane.spans.begin(), lane.spans.end(), i) - lane.spans.begin();
-    const auto after = std::upper_bound(lane.runs.begin(), lane.runs.end(), static_cast<std::size_t>(place),
-                                        [](std::size_t of, const Run& run) { return of < run.first; });
+    const auto place = std::ranges::lower_bound(lane.spans, i) - lane.spans.begin();
+    const auto after = std::ranges::upper_bound(lane.runs, static_cast<std::size_t>(place), {}, &Run::first);
     return {span.rank, span.lane, static_cast<std::size_t>(after - lane.runs.begin()) - 1};
   }
 
@@ -281,11 +277,10 @@ class PathBuilder {
   }
 
   CriticalPath take(double update_time) {
-    std::reverse(path_.steps.begin(), path_.steps.end());
+    std::ranges::reverse(path_.steps);
     path_.update_time = Seconds{update_time};
     for (const auto& [name, duration] : causes_) path_.causes.emplace_back(name, Seconds{duration});
-    std::stable_sort(path_.causes.begin(), path_.causes.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(path_.causes, [](const auto& a, const auto& b) { return a.second > b.second; });
     return std::move(path_);
   }
 
@@ -348,7 +343,7 @@ std::vector<PathStretch> critical_stretches(const SteadyPlay& play, int last, Se
           stretches.push_back({at.rank, at.lane, Seconds{std::max(run.begin, from.value)}, Seconds{run.end}});
       },
       [](int, double, double) {});
-  std::reverse(stretches.begin(), stretches.end());
+  std::ranges::reverse(stretches);
   return stretches;
 }
 

@@ -57,8 +57,8 @@ void Recorder::take(const Span& span) {
           {span.end.value, std::exchange(rank.in_update, 0), std::exchange(rank.sent, 0), rank.rounds.size()});
       if (rank.updates.size() == complete_ + 1 && --behind_ == 0) {
         ++complete_;
-        behind_ = static_cast<std::size_t>(std::count_if(
-            ranks_.begin(), ranks_.end(), [&](const Rank& each) { return each.updates.size() == complete_; }));
+        behind_ = static_cast<std::size_t>(
+            std::ranges::count_if(ranks_, [&](const Rank& each) { return each.updates.size() == complete_; }));
       }
     }
   } else if (label.cls == OpClass::kCommunication) {
@@ -82,8 +82,7 @@ void Recorder::take_counted(const Span& span) {
   Rank& rank = ranks_[span.rank];
   const accosim::Rank& of = graph_.ranks[span.rank];
   const Program& program = graph_.programs[of.program];
-  const Op& op = program.lanes[span.lane][span.op];
-  const BodyTotals body = body_totals(graph_, of, program.loops[op.plan]);
+  const BodyTotals body = body_totals(graph_, of, program.loops[program.lanes[span.lane][span.op].plan]);
   rank.counted.push_back(counted_of(span));
   rank.in_round += span.repeat * body.micro_batches;
   rank.in_update += span.repeat * body.micro_batches;
@@ -95,7 +94,7 @@ std::vector<Span> Recorder::take_spans() {
     const Program& program = graph_.programs[graph_.ranks[span.rank].program];
     return span.op >= static_cast<int>(program.lanes[span.lane].size());
   };
-  kept_.erase(std::remove_if(kept_.begin(), kept_.end(), is_cut), kept_.end());
+  std::erase_if(kept_, is_cut);
   return std::move(kept_);
 }
 
@@ -104,7 +103,7 @@ std::vector<Span> Recorder::take_spans() {
 /// little with every update, and fit in one more micro-batch only when it has gained a whole one.)
 bool Recorder::same_state(std::size_t a, std::size_t b, double tolerance) const {
   const std::vector<Update>& first = ranks_[0].updates;
-  return std::all_of(ranks_.begin(), ranks_.end(), [&](const Rank& rank) {
+  return std::ranges::all_of(ranks_, [&](const Rank& rank) {
     const double phase_a = rank.updates[a].end - first[a].end, phase_b = rank.updates[b].end - first[b].end;
     if (std::abs(phase_a - phase_b) > tolerance) return false;
     const auto rounds_of = [&](std::size_t k) {

@@ -30,8 +30,7 @@ Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, 
   const double factor = mean_forward(costs.pace, kind);
   if (!together) return factor * mean.forward;
   for (LayerTime& layer : mean.times) layer.forward = factor * layer.forward;
-  const Body body = body_of(spec, costs, mean, 1);
-  return zero3_forward_time({{spec, costs, mean}, body});
+  return zero3_forward_time({{spec, costs, mean}, body_of(spec, costs, mean, 1)});
 }
 
 }  // namespace
@@ -40,10 +39,10 @@ std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Co
   if (pause.ranks.empty() || !evaluates_together(pause, spec)) return pause.ranks;
   std::vector<int> ranks;  // whose shards are gathered
   for (const int named : pause.ranks)
-    if (!std::binary_search(ranks.begin(), ranks.end(), named)) {
+    if (!std::ranges::binary_search(ranks, named)) {
       const std::vector<int> members = members_of(costs.layout, {kIsland}, named);
       ranks.insert(ranks.end(), members.begin(), members.end());
-      std::sort(ranks.begin(), ranks.end());
+      std::ranges::sort(ranks);
     }
   return ranks;
 }
@@ -52,8 +51,7 @@ PlacedPause placed(const Pause& pause, const ScheduleSpec& spec, const Costs& co
   const bool together = evaluates_together(pause, spec);
   PlacedPause placed{pause.name, ranks_in(pause, spec, costs), after_update, {}};
   for (std::size_t k = 0; k < costs.kinds.size(); ++k) {
-    const RankKind& kind = costs.kinds[k];
-    const double passes = std::ceil(pause.sequences / kind.workload.micro_batch_size);
+    const double passes = std::ceil(pause.sequences / costs.kinds[k].workload.micro_batch_size);
     Seconds lasts = pause.duration;
     if (passes > 0) lasts = passes * evaluation_pass(spec, costs, static_cast<int>(k), together);
     if (pause.bytes > Bytes{0}) lasts = pause.bytes / pause.bandwidth;

@@ -53,9 +53,9 @@ std::vector<KindMemory> memory_by_kind(const Costs& costs, const ScheduleSpec& s
   std::vector<KindMemory> kinds;
   for (std::size_t i = 0; i < costs.kinds.size(); ++i) {
     const RankKind& kind = costs.kinds[i];
-    const auto ranks = std::count(costs.kind_of.begin(), costs.kind_of.end(), static_cast<int>(i));
+    const auto ranks = std::ranges::count(costs.kind_of, static_cast<int>(i));
     MemoryParts parts = memory_of(kind, spec, accumulation_steps);
-    auto same = std::find_if(kinds.begin(), kinds.end(), [&](const KindMemory& other) {
+    auto same = std::ranges::find_if(kinds, [&](const KindMemory& other) {
       return other.device == kind.device.name && other.capacity == kind.device.memory &&
              other.parts.total() == parts.total();
     });
@@ -73,7 +73,7 @@ std::vector<KindMemory> memory_by_kind(const Costs& costs, const ScheduleSpec& s
 }
 
 const KindMemory& least_likely(const std::vector<KindMemory>& kinds) {
-  return *std::min_element(kinds.begin(), kinds.end(), [](const KindMemory& a, const KindMemory& b) {
+  return *std::ranges::min_element(kinds, [](const KindMemory& a, const KindMemory& b) {
     return spreads_of_room(a.parts, a.capacity) < spreads_of_room(b.parts, b.capacity);
   });
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "models/base/stages.hpp"
@@ -17,7 +16,7 @@ namespace accosim {
 Folded among_all(Folded folded, const FewReplicas& few) {
   for (Rank& rank : folded.graph.ranks) rank.multiplicity *= few.each;
   std::vector<int> class_of;
-  for (const int rank : few.few) class_of.push_back(folded.class_of[static_cast<std::size_t>(rank)]);
+  for (const int rank : few.few) class_of.push_back(folded.class_of[rank]);
   folded.class_of = std::move(class_of);
   return folded;
 }
@@ -129,7 +128,7 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   cost.name = pause.name;
   const PlacedPause& made = with.costs->pace.pauses.front();
   for (std::size_t rank = 0; rank < with.costs->kind_of.size(); ++rank)
-    if (made.ranks.empty() || std::binary_search(made.ranks.begin(), made.ranks.end(), static_cast<int>(rank)))
+    if (made.ranks.empty() || std::ranges::binary_search(made.ranks, static_cast<int>(rank)))
       cost.lasts = std::max(cost.lasts, made.lasts[with.costs->kind_of[rank]]);
   cost.time = with.measured.end - without.measured.end;
   for (const int of : with.folded.class_of) {
@@ -219,6 +218,12 @@ Folded folded_graph(const ScheduleSpec& spec, const Costs& costs, int accumulati
   return few ? among_all(std::move(folded), *few) : folded;
 }
 
+void tally_play(std::int64_t updates, const Played& played) {
+  tally("plays", 1);
+  tally("updates", updates);
+  tally("ops", played.ops);
+}
+
 /// Whether the updates repeat is looked at after so many: few show the period of equal ranks; unequal ones may take
 /// many, or have none.
 constexpr int kLooks[] = {4, 8, 32, 128, 512};
@@ -271,9 +276,7 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   {
     const Stage stage("playing");
     const Played played = accosim::play(graph, network, take, &go_on);
-    tally("plays", 1);
-    tally("updates", static_cast<std::int64_t>(recorder.complete()));
-    tally("ops", played.ops);
+    tally_play(static_cast<std::int64_t>(recorder.complete()), played);
   }
   const Stage stage("measuring");
   play.updates = *look;
@@ -315,9 +318,7 @@ void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, Netwo
       recorder.take(span);
       if (recorder.complete() > before) set_share(static_cast<double>(recorder.complete()) / updates);
     });
-    tally("plays", 1);
-    tally("updates", updates);
-    tally("ops", played.ops);
+    tally_play(updates, played);
   }
   const Stage stage("measuring");
   play.measured = recorder.measured();

@@ -6,7 +6,7 @@
 namespace accosim {
 
 Stretches merged(Stretches stretches, double from, double to) {
-  std::sort(stretches.begin(), stretches.end());
+  std::ranges::sort(stretches);
   Stretches result;
   for (auto [begin, end] : stretches) {
     begin = std::max(begin, from);

@@ -36,7 +36,7 @@ std::vector<std::array<std::size_t, 2>> pairs_of(const std::vector<One>& a, cons
     for (const std::size_t i : left[0]) alone[0].push_back(a[i].label);
     for (const std::size_t k : left[1]) alone[1].push_back(b[k].label);
   }
-  std::sort(pairs.begin(), pairs.end());
+  std::ranges::sort(pairs);
   return pairs;
 }
 
@@ -53,7 +53,7 @@ struct Sums {
   FigureDifference take() {
     FigureDifference figure{value, {}};
     for (auto& [name, part] : parts) figure.parts.push_back(std::move(part));
-    std::stable_sort(figure.parts.begin(), figure.parts.end(), [](const DifferencePart& x, const DifferencePart& y) {
+    std::ranges::stable_sort(figure.parts, [](const DifferencePart& x, const DifferencePart& y) {
       return std::fabs(x.difference()) > std::fabs(y.difference());
     });
     return figure;
@@ -109,8 +109,7 @@ class Uses {
   }
 
   std::map<std::string, std::int64_t> times() {
-    std::sort(changes_.begin(), changes_.end(),
-              [](const auto& x, const auto& y) { return std::get<0>(x) < std::get<0>(y); });
+    std::ranges::sort(changes_, [](const auto& x, const auto& y) { return std::get<0>(x) < std::get<0>(y); });
     std::map<std::string, std::int64_t> times;
     std::set<Active> active;
     std::int64_t now = from_;

@@ -43,7 +43,7 @@ std::vector<RunFit> fits_of_runs(const std::vector<const PublishedCase*>& cases)
 
 std::vector<std::string> broken_fits(const std::vector<RunFit>& runs, int most) {
   std::vector<std::string> broken;
-  const auto wrong = std::count_if(runs.begin(), runs.end(), [](const RunFit& run) { return run.wrong(); });
+  const auto wrong = std::ranges::count_if(runs, &RunFit::wrong);
   if (wrong > most)
     broken.push_back(fmt::format("of the runs that ran {} said not to fit, above the bound of {}",
                                  wrong == 1 ? "one is" : fmt::format("{} are", wrong), most));

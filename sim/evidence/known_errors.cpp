@@ -41,17 +41,17 @@ std::vector<KnownError> known_errors(std::string_view page, const std::vector<st
       table = cells[1] == "cases" ? cells[0] : "another";
     } else if (table == "group" && section.empty()) {
       groups.push_back({cells[0], "", cells[1], cells[2], cells[3]});
-    } else if (table == "device" && std::find(devices.begin(), devices.end(), cells[0]) != devices.end()) {
-      const auto group = std::find_if(groups.begin(), groups.end(),
-                                      [&](const KnownError& each) { return is_same_title(each.group, section); });
+    } else if (table == "device" && std::ranges::find(devices, cells[0]) != devices.end()) {
+      const auto group =
+          std::ranges::find_if(groups, [&](const KnownError& each) { return is_same_title(each.group, section); });
       if (group != groups.end()) of_devices.push_back({group->group, cells[0], cells[1], cells[2], cells[3]});
     }
   }
   std::vector<KnownError> all;
   for (const KnownError& group : groups) {
     all.push_back(group);
-    std::copy_if(of_devices.begin(), of_devices.end(), std::back_inserter(all),
-                 [&](const KnownError& each) { return each.group == group.group; });
+    std::ranges::copy_if(of_devices, std::back_inserter(all),
+                         [&](const KnownError& each) { return each.group == group.group; });
   }
   return all;
 }

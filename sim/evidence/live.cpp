@@ -168,9 +168,8 @@ MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
 }
 
 int updates_for(const LiveOptions& options, const LiveCell& cell, Seconds update) {
-  const double seconds = options.quick ? 1.5 : 3;
-  const int least = options.quick ? 10 : 25;
-  const int wanted = std::clamp(static_cast<int>(seconds / update.value), least, 200);
+  const int wanted =
+      std::clamp(static_cast<int>((options.quick ? 1.5 : 3) / update.value), options.quick ? 10 : 25, 200);
   const int phase = updates_per_mark(traits_of(cell.algorithm), kInnerUpdates);
   return (wanted + phase - 1) / phase * phase;
 }

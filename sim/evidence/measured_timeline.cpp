@@ -29,7 +29,7 @@ void cut(Timeline& timeline, Seconds from, Seconds to, bool under_way) {
   const auto outside = [&](const Span& span) {
     return (under_way ? span.end <= from : span.begin < from) || to <= span.begin;
   };
-  spans.erase(std::remove_if(spans.begin(), spans.end(), outside), spans.end());
+  std::erase_if(spans, outside);
   for (Span& span : spans) {
     span.begin -= from;
     span.end -= from;
@@ -37,9 +37,9 @@ void cut(Timeline& timeline, Seconds from, Seconds to, bool under_way) {
   }
   auto& marks = timeline.marks;
   const auto elsewhere = [&](const auto& mark) { return mark.second < from || to < mark.second; };
-  marks.erase(std::remove_if(marks.begin(), marks.end(), elsewhere), marks.end());
+  std::erase_if(marks, elsewhere);
   for (auto& mark : marks) mark.second -= from;
-  std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.end < b.end; });
+  std::ranges::stable_sort(spans, {}, &Span::end);
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ Timeline predicted_timeline(const Scenario& scenario, const ScheduleSpec& spec, 
 std::vector<TimelinePart> compare_parts(const Timeline& measured, const Timeline& predicted) {
   std::vector<TimelinePart> parts;
   const auto part = [&](const std::string& name) -> TimelinePart& {
-    const auto known = std::find_if(parts.begin(), parts.end(), [&](const auto& each) { return each.name == name; });
+    const auto known = std::ranges::find_if(parts, [&](const auto& each) { return each.name == name; });
     if (known != parts.end()) return *known;
     parts.push_back({name, 0, 0, {}, {}});
     return parts.back();

@@ -67,8 +67,7 @@ std::vector<ChoiceSeries> nccl_choices(const Published& published) {
   }
   std::vector<ChoiceSeries> list;
   for (auto& [key, series] : all) {
-    std::sort(series.rows.begin(), series.rows.end(),
-              [](const ChoiceRow& a, const ChoiceRow& b) { return a.bytes < b.bytes; });
+    std::ranges::sort(series.rows, {}, &ChoiceRow::bytes);
     for (std::size_t i = 1; i < series.rows.size(); ++i)
       series.rows[i].slope = std::log(series.rows[i].measured / series.rows[i - 1].measured) /
                              std::log(series.rows[i].bytes / series.rows[i - 1].bytes);

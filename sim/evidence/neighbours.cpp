@@ -44,8 +44,8 @@ Device of_neighbour(Device device) {
   lent.power = device.power;
   lent.slowdown = device.slowdown;
   for (int i = 0; i < kDtypeCount; ++i) {
-    std::optional<GemmFit>& fit = lent.gemm[static_cast<std::size_t>(i)];
-    if (!fit && device.gemm[static_cast<std::size_t>(i)]) fit = lent.gemm[static_cast<std::size_t>(Dtype::kBf16)];
+    std::optional<GemmFit>& fit = lent.gemm[i];
+    if (!fit && device.gemm[i]) fit = lent.gemm[static_cast<std::size_t>(Dtype::kBf16)];
     if (!fit) continue;
     fit->reference_power = 0;
     mark(fit->quality);

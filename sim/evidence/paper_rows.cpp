@@ -18,7 +18,7 @@ namespace {
 
 template <class Is>
 const ScheduleSpec* first(const Scenario& scenario, Is is) {
-  const auto found = std::find_if(scenario.schedules.begin(), scenario.schedules.end(), is);
+  const auto found = std::ranges::find_if(scenario.schedules, is);
   return found == scenario.schedules.end() ? nullptr : &*found;
 }
 
@@ -80,10 +80,7 @@ void add_open_questions(std::vector<Play>& plays, std::size_t row) {
 
 Times played(const std::string& path, const Play& play, NetworkKind network) {
   Scenario scenario = load_scenario(path, {}).scenario;
-  if (play.mechanism >= 0) {
-    const Mechanism& mechanism = mechanisms()[play.mechanism];
-    scenario = load_scenario(path, settings_of(scenario, mechanism)).scenario;
-  }
+  if (play.mechanism >= 0) scenario = load_scenario(path, settings_of(scenario, mechanisms()[play.mechanism])).scenario;
   if (play.length >= 0) scenario = load_scenario(path, answers(play)).scenario;
   const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : baseline_of(scenario);
   const RunResult result = run_schedule(scenario, spec, network);

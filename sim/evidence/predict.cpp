@@ -100,7 +100,7 @@ ValidationPrediction predict_collective(CollectiveQuery query, Cluster cluster) 
   const double spread = communication_spread(*query.cluster, query.nodes, query.bytes);
   ValidationPrediction prediction = with_interval(collective_time(query).value, spread);
   const std::vector<Seconds> times = collective_times(query);  // by release, where the source says none
-  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  const auto [least, most] = std::ranges::minmax_element(times);
   prediction.low = interval_80(least->value, spread).low;
   prediction.high = interval_80(most->value, spread).high;
   return prediction;
@@ -136,15 +136,9 @@ Cluster refitted(Cluster cluster, const Refit& refit) {
 }  // namespace
 
 bool is_memory(Asked asked) {
-  switch (asked) {
-    case Asked::kMemoryAllocated:
-    case Asked::kMemoryReserved:
-    case Asked::kMemoryUsed:
-    case Asked::kMemoryInUse:
-    case Asked::kMemoryMicroBatch:
-    case Asked::kMemoryOptimizer: return true;
-    default: return false;
-  }
+  constexpr Asked kMemory[] = {Asked::kMemoryAllocated, Asked::kMemoryReserved,   Asked::kMemoryUsed,
+                               Asked::kMemoryInUse,     Asked::kMemoryMicroBatch, Asked::kMemoryOptimizer};
+  return std::ranges::find(kMemory, asked) != std::end(kMemory);
 }
 
 ValidationPrediction predict(const PublishedCase& one, const Refit& refit, NetworkKind network) {

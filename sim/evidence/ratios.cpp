@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -47,7 +46,7 @@ std::optional<std::string> knob_of(const std::string& pointer) {
     return kGpuCount;
   if (keys[0] != "training" || keys[1] == "sequence_length") return std::nullopt;
   std::string knob = keys[keys[1] == "parallel" && keys.size() > 2 ? 2 : 1];
-  std::replace(knob.begin(), knob.end(), '_', ' ');
+  std::ranges::replace(knob, '_', ' ');
   return knob;
 }
 
@@ -199,8 +198,7 @@ std::vector<RatioPart> ratio_parts(const std::vector<RatioRow>& rows) {
   }
   std::vector<RatioPart> parts;
   for (const auto& [knob, own] : by_knob) parts.push_back(part_of(knob, own));
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const RatioPart& a, const RatioPart& b) { return a.pairs > b.pairs; });
+  std::ranges::stable_sort(parts, [](const RatioPart& a, const RatioPart& b) { return a.pairs > b.pairs; });
   if (!fitted.empty()) parts.insert(parts.begin(), part_of(kSameGpus, fitted));
   if (!apart.empty()) parts.push_back(part_of(kApart, apart));
   return parts;

@@ -1,7 +1,6 @@
 #include "sim/evidence/refit.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -15,7 +14,7 @@ bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& devic
   if (fit.architecture != device.architecture) return false;
   if (sample.kernel.kind != KernelKind::kGemm)
     return fit.dtypes.empty() && fit.flash_3 == sample.kernel.attention.flash_3;
-  return std::find(fit.dtypes.begin(), fit.dtypes.end(), sample.dtype) != fit.dtypes.end();
+  return std::ranges::find(fit.dtypes, sample.dtype) != fit.dtypes.end();
 }
 
 bool between_nodes(const MeasuredCollective& measured) { return measured.query.nodes > 1; }
@@ -52,16 +51,14 @@ Refits::Refits(const Published& published) {
 
 int Refits::samples_of(const LeftOut& left_out) const {
   std::ptrdiff_t samples = 0;
-  samples += std::count_if(kernels_.begin(), kernels_.end(),
-                           [&](const KernelSample& sample) { return left_out.holds(sample.source, sample.device); });
-  samples += std::count_if(collectives_.begin(), collectives_.end(),
-                           [&](const Collective& each) { return left_out.holds(each.measured.source, each.device); });
-  samples += std::count_if(step_cases_.begin(), step_cases_.end(),
-                           [&](const LeftOut& each) { return left_out.holds(each.publisher, each.device); });
+  samples += std::ranges::count_if(
+      kernels_, [&](const KernelSample& sample) { return left_out.holds(sample.source, sample.device); });
+  samples += std::ranges::count_if(
+      collectives_, [&](const Collective& each) { return left_out.holds(each.measured.source, each.device); });
+  samples += std::ranges::count_if(step_cases_,
+                                   [&](const LeftOut& each) { return left_out.holds(each.publisher, each.device); });
   return static_cast<int>(samples);
 }
-
-bool Refits::sees(const LeftOut& left_out) const { return samples_of(left_out) > 0; }
 
 void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
   parts_ = parts;
@@ -84,7 +81,7 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
     for (const KernelSample& sample : kernels_)
       if (is_of(known, sample, devices_.at(sample.device))) own.push_back(sample);
     const std::size_t all = own.size();
-    own.erase(std::remove_if(own.begin(), own.end(), is_left_out), own.end());
+    std::erase_if(own, is_left_out);
     if (own.size() == all) {
       fits.push_back(known);
       continue;
@@ -108,9 +105,9 @@ std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
   if (!boards && !fabrics) return link_fits_;
   std::vector<LinkFit> standing;
   if (!boards) {
-    std::copy_if(link_fits_.begin(), link_fits_.end(), std::back_inserter(standing),
-                 [](const LinkFit& fit) { return !fit.between_nodes; });
-    rest.erase(std::remove_if(rest.begin(), rest.end(), std::not_fn(between_nodes)), rest.end());
+    std::ranges::copy_if(link_fits_, std::back_inserter(standing),
+                         [](const LinkFit& fit) { return !fit.between_nodes; });
+    std::erase_if(rest, std::not_fn(between_nodes));
   }
   return fit_collectives(rest, std::move(standing), CrossValidation::kNo, Unmeasured::kShared);
 }

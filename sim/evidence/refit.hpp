@@ -52,9 +52,7 @@ class Refits {
   /// Fits nothing yet.
   explicit Refits(const Published& published);
 
-  /// Whether any fit sees something of it.
-  bool sees(const LeftOut& left_out) const;
-  /// How many samples the fits must do without: what a refit costs, roughly.
+  /// How many samples the fits must do without, 0 where none sees anything of it: what a refit costs, roughly.
   int samples_of(const LeftOut& left_out) const;
   /// Fits `parts` to everything. `steps`: of step_samples(); needed where parts.steps is asked for.
   void fit_all(const RefitParts& parts, std::vector<StepSample> steps);

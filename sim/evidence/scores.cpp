@@ -9,7 +9,6 @@
 #include <numbers>
 
 #include "models/base/statistics.hpp"
-#include "models/price/interval.hpp"
 
 namespace accosim {
 namespace {
@@ -22,7 +21,7 @@ std::vector<ValidationPart> parts_of(const std::vector<const ValidationRow*>& ro
   for (const ValidationRow* row : rows) {
     const std::string& name = key(*row);
     if (name.empty()) continue;
-    const auto known = std::find(names.begin(), names.end(), name);
+    const auto known = std::ranges::find(names, name);
     if (known == names.end()) {
       names.push_back(name);
       parts.push_back({row});
@@ -135,8 +134,7 @@ std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, c
 std::vector<std::string> broken_bounds(const Validation& validation, const std::vector<std::string>& explained) {
   std::vector<std::string> broken;
   for (const ValidationGroup& group : validation.groups) {
-    const auto bound = std::find_if(validation.bounds.begin(), validation.bounds.end(),
-                                    [&](const ValidationBound& each) { return each.group == group.name; });
+    const auto bound = std::ranges::find(validation.bounds, group.name, &ValidationBound::group);
     if (bound == validation.bounds.end()) {
       if (group.score.cases == 0) continue;
       broken.push_back(
@@ -155,12 +153,11 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
           fmt::format("{}: {} cases are scored, there were {}", group.name, group.score.cases, bound->cases));
   }
   for (const ValidationRow& row : validation.rows) {
-    const bool must = std::find(explained.begin(), explained.end(), row.group) != explained.end();
+    const bool must = std::ranges::find(explained, row.group) != explained.end();
     if (must && row.scored() && std::abs(row.error()) > kToBeExplained && row.explanation.empty())
       broken.push_back(fmt::format("{}: {:+.1f} % off without a written reason", row.id, 100 * row.error()));
   }
-  const auto most = std::find_if(validation.bounds.begin(), validation.bounds.end(),
-                                 [](const ValidationBound& bound) { return bound.group == kFalseVerdicts; });
+  const auto most = std::ranges::find(validation.bounds, kFalseVerdicts, &ValidationBound::group);
   for (std::string& line : broken_fits(validation.runs, most == validation.bounds.end() ? 0 : most->cases))
     broken.push_back(std::move(line));
   return broken;
@@ -169,7 +166,7 @@ std::vector<std::string> broken_bounds(const Validation& validation, const std::
 std::vector<LeftOutRow> left_out_rows(const std::vector<LeftOutRow>& rows, const std::vector<std::string>& names) {
   std::map<std::string, std::map<std::ptrdiff_t, LeftOutRow>> by_name;
   for (const LeftOutRow& row : rows) {
-    const std::ptrdiff_t group = std::find(names.begin(), names.end(), row.group) - names.begin();
+    const std::ptrdiff_t group = std::ranges::find(names, row.group) - names.begin();
     add_weighted(by_name[row.left_out].emplace(group, LeftOutRow{row.left_out, row.group}).first->second, row);
   }
   std::vector<LeftOutRow> merged;
@@ -181,8 +178,7 @@ std::vector<LeftOutRow> left_out_rows(const std::vector<LeftOutRow>& rows, const
 std::vector<LeftOutRow> left_out_totals(const Validation& validation) {
   std::vector<LeftOutRow> totals;
   for (const LeftOutRow& row : validation.left_out) {
-    auto total =
-        std::find_if(totals.begin(), totals.end(), [&](const LeftOutRow& each) { return each.group == row.group; });
+    auto total = std::ranges::find(totals, row.group, &LeftOutRow::group);
     if (total == totals.end()) total = totals.insert(totals.end(), {"each", row.group, 0, 0, 0});
     add_weighted(*total, row);
   }

@@ -28,9 +28,6 @@ double own_spread(const ValidationPrediction& predicted, const Scenario& scenari
   return std::sqrt(std::max(0.0, all * all - added * added));
 }
 
-/// A step on its cluster's only device is told by that device's name.
-std::string name_of(const PublishedCase& one) { return one.group == kMixedGroup ? kMixedSteps : one.device; }
-
 std::string in_words(const std::string& name) {
   return name == kSplitSteps ? " of split models" : name == kMixedSteps ? " on GPUs of several kinds" : "";
 }
@@ -72,11 +69,11 @@ std::vector<FittedSpread> fit_step_spreads(const Published& published, const Ref
   }
   std::vector<FittedSpread> spreads;
   if (!split.empty()) spreads.push_back(fitted(kSplitSteps, split));
-  std::map<std::string, std::vector<StepError>> of;  // by name
+  std::map<std::string, std::vector<StepError>> of;  // by the device of all, or what mixes are called
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const bool is_split = !spreads.empty() && model_ranks_of(cases[i]->scenario->training.parallel) > 1;
     if (is_split) errors[i].spread = std::hypot(errors[i].spread, spreads.front().spread.spread);
-    of[name_of(*cases[i])].push_back(errors[i]);
+    of[cases[i]->group == kMixedGroup ? kMixedSteps : cases[i]->device].push_back(errors[i]);
   }
   if (of.contains(kMixedSteps)) spreads.push_back(fitted(kMixedSteps, of[kMixedSteps]));
   for (const auto& [name, own] : of) {

@@ -2,7 +2,6 @@
 // and of those on each device. What a mix is predicted with is widened by both, since nobody has measured most mixes.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "models/fit/published.hpp"

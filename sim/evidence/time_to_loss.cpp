@@ -62,7 +62,7 @@ class MeasuredSize {
   /// nullptr: nothing was measured under this name.
   const Curve* find(const std::string& name) const {
     const std::vector<Curve>& all = convergence_.algorithms;
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Curve& each) { return each.name == name; });
+    const auto found = std::ranges::find(all, name, &Curve::name);
     return found == all.end() ? nullptr : &*found;
   }
 

@@ -68,7 +68,7 @@ std::vector<Part> seen_parts(const Published& published, const std::vector<const
     part.samples = refits.samples_of(part.left_out);
     if (part.samples > 0) parts.push_back(std::move(part));
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.samples > b.samples; });
+  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) { return a.samples > b.samples; });
   return parts;
 }
 

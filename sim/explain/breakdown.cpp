@@ -5,7 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/spec/scenario.hpp"
 #include "sim/evaluation/stretches.hpp"
 #include "sim/graph/counted.hpp"
 
@@ -93,8 +92,8 @@ std::array<double, kTimeUses> parts_between(const RankTime& rank, double from, d
 
 /// The same per update of the steady ones.
 std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& measured, int updates_per_mark) {
-  const double from = rank.updates[static_cast<std::size_t>(measured.first)];
-  const double to = rank.updates[static_cast<std::size_t>(measured.last)];
+  const double from = rank.updates[measured.first];
+  const double to = rank.updates[measured.last];
   const double updates = (measured.last - measured.first) * updates_per_mark;
   std::array<double, kTimeUses> parts = parts_between(rank, from, to);
   for (const CountedTimes& counted : rank.counted) {
@@ -109,13 +108,6 @@ std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& mea
 }
 
 }  // namespace
-
-const char* name_of(TimeUse use) {
-  constexpr std::array<const char*, kTimeUses> kNames = {
-      "forward and backward",    "optimizer", "copies", "host", "exposed communication",
-      "waiting for other ranks", "pauses"};
-  return kNames[static_cast<std::size_t>(use)];
-}
 
 UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
   UpdateBreakdown breakdown{

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
@@ -24,9 +25,11 @@ enum class TimeUse : std::uint8_t {
   kWaiting,               ///< for other ranks: the rest of the time in which a GPU is idle
   kPauses,
 };
-inline constexpr int kTimeUses = 7;
-/// "exposed communication".
-const char* name_of(TimeUse use);
+template <>
+inline constexpr const char* kNames<TimeUse>[] = {
+    "forward and backward",    "optimizer", "copies", "host", "exposed communication",
+    "waiting for other ranks", "pauses"};
+inline constexpr int kTimeUses = std::size(kNames<TimeUse>);
 
 struct UpdateBreakdown {
   std::string label;

@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -22,8 +19,7 @@ bool is_played(Algorithm algorithm) { return algorithm == Algorithm::kRing || al
 std::string why_not(CollectiveKind kind, const Ring& ring, const CollectiveCost& cost) {
   if (ring.ranks < 2) return "has one rank";
   if (ring.node.size() < 2) return "stays in a node";
-  const bool exchange = is_exchange(kind);
-  if (exchange) return "is an exchange, without steps";
+  if (is_exchange(kind)) return "is an exchange, without steps";
   if (!is_played(cost.algorithm))
     return fmt::format("goes by {}, of which no messages are played", name_of(cost.algorithm));
   return "is not NCCL's";
@@ -64,8 +60,8 @@ CollectivesByMessage by_message(const Scenario& scenario, const ScheduleSpec& sp
       result.without.push_back(
           fmt::format("{} of {} {}", name_of(request.kind), to_text(bytes), why_not(request.kind, ring, cost)));
   }
-  std::stable_sort(result.rows.begin(), result.rows.end(),
-                   [](const ByMessage& a, const ByMessage& b) { return a.closed_form > b.closed_form; });
+  std::ranges::stable_sort(result.rows,
+                           [](const ByMessage& a, const ByMessage& b) { return a.closed_form > b.closed_form; });
   return result;
 }
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "models/collectives/collective_cost.hpp"
 #include "models/collectives/collectives.hpp"
@@ -16,7 +15,6 @@
 #include "models/collectives/ring.hpp"
 #include "models/collectives/route.hpp"
 #include "models/price/interval.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/explain/windows.hpp"
@@ -102,20 +100,19 @@ std::string choice_in_words(const CollectiveRow& row) {
 
 std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   const EventGraph& graph = play.folded.graph;
-  const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks.front().program)];
+  const Program& program = graph.programs[graph.ranks.front().program];
   const Seconds begin = play.measured.last_begin, end = play.measured.last_end;
   std::vector<CountedTimes> counted;
   for (const Span& span : play.spans)
     if (span.rank == 0 && is_counted(graph, span)) counted.push_back(counted_of(span));
-  const int rank = play.costs->kinds[static_cast<std::size_t>(graph.ranks.front().program)].first_rank;
+  const int rank = play.costs->kinds[graph.ranks.front().program].first_rank;
   std::vector<std::pair<PlanRequest, CollectiveRow>> rows;
   for (const Span& span : play.spans) {
     if (span.rank != 0 || span.rendezvous < 0 || span.begin < begin || span.begin >= end) continue;
-    const Op& op = program.lanes[span.lane][static_cast<std::size_t>(span.op)];
+    const Op& op = program.lanes[span.lane][span.op];
     if (op.kind != OpKind::kCollective) continue;
-    const PlanRequest& request = graph.requests[static_cast<std::size_t>(op.plan)];
-    auto same =
-        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return looks_alike(row.first, request); });
+    const PlanRequest& request = graph.requests[op.plan];
+    auto same = std::ranges::find_if(rows, [&](const auto& row) { return looks_alike(row.first, request); });
     if (same == rows.end()) {
       const Bytes bytes = request.bytes / request.count;
       rows.emplace_back(request,

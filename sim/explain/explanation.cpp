@@ -15,7 +15,7 @@ OperatorTable operator_table(const RankKind& kind) {
   table.waits = kind.forward_waits + kind.backward_waits;
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators) {
-      const auto same = std::find_if(table.rows.begin(), table.rows.end(), [&](const OperatorRow& row) {
+      const auto same = std::ranges::find_if(table.rows, [&](const OperatorRow& row) {
         return row.layer == name_of(layer.kind) && row.name == op.name && row.flops == op.flops;
       });
       if (same != table.rows.end()) {

@@ -10,8 +10,7 @@ std::vector<MemoryBar> memory_bars(const std::vector<RunResult>& results) {
   for (const RunResult& result : results)
     for (const KindMemory& kind : result.memory_by_kind) {
       const Interval interval = resident_interval(kind.parts);
-      bars.push_back({result.label, kind.device, kind.stages, kind.ranks, kind.parts, Bytes{interval.low},
-                      Bytes{interval.high}, kind.capacity, kind.fit});
+      bars.push_back({kind, result.label, Bytes{interval.low}, Bytes{interval.high}});
     }
   return bars;
 }

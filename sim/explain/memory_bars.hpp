@@ -5,19 +5,14 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
 
-struct MemoryBar {
-  std::string label;        ///< of the schedule
-  std::string device;       ///< of this kind of rank
-  std::vector<int> stages;  ///< of a pipeline, which are alike
-  int ranks = 0;
-  MemoryParts parts;  ///< they add up to what is resident
-  Bytes low, high;    ///< its 80 % interval
-  Bytes capacity;
-  Fit fit;
+struct MemoryBar : KindMemory {
+  std::string label;  ///< of the schedule
+  Bytes low, high;    ///< 80 % interval of what is resident
 };
 
 /// A bar for each kind of rank of each schedule.

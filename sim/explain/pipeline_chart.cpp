@@ -53,13 +53,13 @@ class RowFiller {
  private:
   const Op& op_of(const Span& span) const {
     const EventGraph& graph = play_.folded.graph;
-    const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks[span.rank].program)];
-    return program.lanes[span.lane][static_cast<std::size_t>(span.op)];
+    const Program& program = graph.programs[graph.ranks[span.rank].program];
+    return program.lanes[span.lane][span.op];
   }
 
   bool is_message(const Span& span) const {
     if (span.rendezvous < 0) return false;
-    return play_.folded.graph.requests[static_cast<std::size_t>(op_of(span).plan)].kind == CollectiveKind::kSend;
+    return play_.folded.graph.requests[op_of(span).plan].kind == CollectiveKind::kSend;
   }
 
   void add_pass(const Span& span, bool forward) {
@@ -82,12 +82,8 @@ class RowFiller {
   void add_other(const Span& span, OpClass cls) {
     const double begin = std::max(span.begin.value, shown_.from), end = std::min(end_of(span), shown_.to);
     if (begin >= end) return;
-    Activity activity = Activity::kExposedCommunication;
-    if (cls == OpClass::kOptimizer) activity = Activity::kOptimizer;
-    if (cls == OpClass::kCopy) activity = Activity::kCopy;
-    if (cls == OpClass::kHost || cls == OpClass::kMark) activity = Activity::kHost;
-    if (cls == OpClass::kPause) activity = Activity::kPause;
-    if (cls == OpClass::kCounted) activity = Activity::kCounted;
+    Activity activity = activity_of(cls);
+    if (activity == Activity::kHiddenCommunication) activity = Activity::kExposedCommunication;
     row_.others.push_back({activity, span.label, begin - shown_.from, end - shown_.from, 1});
   }
 
@@ -107,14 +103,13 @@ PipelineChart pipeline_chart(const ScheduleSpec& spec, const SteadyPlay& play) {
   PipelineChart chart;
   chart.label = spec.label;
   chart.parallel = play.costs->parallel;
-  const UpdateWindow shown = windows[static_cast<std::size_t>(play.folded.class_of[0])];
+  const UpdateWindow shown = windows[play.folded.class_of[0]];
   chart.length = Seconds{shown.to - shown.from};
   for (int stage = 0; stage < chart.parallel.pipeline; ++stage) {
     GridCoordinates at = coordinates_of(layout, 0);
     at[static_cast<std::size_t>(Dim::kPipeline)] = stage;
-    const int rank = rank_at(layout, at), folded = play.folded.class_of[static_cast<std::size_t>(rank)];
-    RowFiller filler(play, windows[static_cast<std::size_t>(folded)], shown,
-                     spec.pipeline_flush ? 0 : chart.parallel.pipeline - 1 - stage);
+    const int rank = rank_at(layout, at), folded = play.folded.class_of[rank];
+    RowFiller filler(play, windows[folded], shown, spec.pipeline_flush ? 0 : chart.parallel.pipeline - 1 - stage);
     for (const Span& span : play.spans)
       if (span.rank == folded) filler.add(span);
     PipelineRow& row = chart.rows.emplace_back(std::move(filler).take());
@@ -132,7 +127,7 @@ std::vector<PipelineChart> pipeline_charts(const Scenario& scenario, const std::
         "pipeline to draw; set it to their number, or draw a timeline (--kind timeline)");
   std::vector<PipelineChart> charts;
   for (const int index : indices) {
-    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    const ScheduleSpec& spec = scenario.schedules[index];
     charts.push_back(pipeline_chart(spec, *evaluations.play(scenario, spec)));
   }
   return charts;

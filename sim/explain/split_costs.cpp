@@ -43,15 +43,13 @@ double end_of(const Span& span) { return span.end.value + static_cast<double>(sp
 
 Along along_of(const SteadyPlay& play, const Span& span) {
   const EventGraph& graph = play.folded.graph;
-  const Program& program = graph.programs[static_cast<std::size_t>(graph.ranks[span.rank].program)];
-  const Op& op = program.lanes[span.lane][static_cast<std::size_t>(span.op)];
-  return along_of(play.costs->layout, graph.requests[static_cast<std::size_t>(op.plan)].ranks);
+  const Program& program = graph.programs[graph.ranks[span.rank].program];
+  return along_of(play.costs->layout, graph.requests[program.lanes[span.lane][span.op].plan].ranks);
 }
 
 void add(RankTime& rank, const SteadyPlay& play, const Span& span) {
-  const Label& label = play.folded.graph.labels[span.label];
   const Stretch stretch{span.begin.value, end_of(span)};
-  switch (label.cls) {
+  switch (play.folded.graph.labels[span.label].cls) {
     case OpClass::kForward:
     case OpClass::kBackward:
       rank.passes.push_back(stretch);
@@ -101,7 +99,7 @@ double computing(const RankTime& rank) {
 /// From the first pass of each round to its last.
 Stretches flights_of(const RankTime& rank) {
   std::vector<double> ends = rank.rounds;
-  std::sort(ends.begin(), ends.end());
+  std::ranges::sort(ends);
   Stretches flights;
   for (std::size_t i = 1; i < ends.size(); ++i) {
     if (ends[i] <= rank.from || ends[i] > rank.to) continue;
@@ -132,7 +130,7 @@ void add_parts(Parts& parts, const SteadyPlay& play, const RankTime& rank, const
     return cls == OpClass::kCommunication || cls == OpClass::kOffload;
   };
   std::vector<Span> spans = rank.others;
-  std::stable_partition(spans.begin(), spans.end(), [&](const Span& span) { return !is_sent(span); });
+  std::ranges::stable_partition(spans, [&](const Span& span) { return !is_sent(span); });
   double idle = 0;
   for (const Stretch& stretch : rest) {
     Stretches so_far;
@@ -168,12 +166,11 @@ Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
 }
 
 int ranks_along(const Layout& layout, int along) {
-  const auto size = [&](Dim dim) { return layout.sizes[static_cast<std::size_t>(dim)]; };
   switch (along) {
-    case kTensors: return size(Dim::kTensor);
-    case kContexts: return size(Dim::kContext);
-    case kPipelines: return size(Dim::kPipeline);
-    case kData: return size(Dim::kContext) * size(Dim::kShard) * size(Dim::kReplica);
+    case kTensors: return layout.size(Dim::kTensor);
+    case kContexts: return layout.size(Dim::kContext);
+    case kPipelines: return layout.size(Dim::kPipeline);
+    case kData: return layout.size(Dim::kContext) * layout.size(Dim::kShard) * layout.size(Dim::kReplica);
     default: return ranks_of(layout);
   }
 }
@@ -193,9 +190,7 @@ class Costing {
   }
 
  private:
-  const RankKind& kind(std::size_t rank) const {
-    return play_.costs->kinds[static_cast<std::size_t>(play_.folded.graph.ranks[rank].program)];
-  }
+  const RankKind& kind(std::size_t rank) const { return play_.costs->kinds[play_.folded.graph.ranks[rank].program]; }
   double count(std::size_t rank) const { return play_.folded.graph.ranks[rank].multiplicity; }
   double share(std::size_t rank) const { return count(rank) / play_.costs->ranks(); }
 
@@ -216,8 +211,7 @@ class Costing {
     const double nothing = 1e-9 * costs.update_time.value;
     for (const auto& [name, seconds] : parts)
       if (seconds > nothing) costs.tail_parts.emplace_back(name, Seconds{seconds});
-    std::stable_sort(costs.tail_parts.begin(), costs.tail_parts.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(costs.tail_parts, [](const auto& a, const auto& b) { return a.second > b.second; });
   }
 
   void add_pipeline(SplitCosts& costs) const {
@@ -229,7 +223,7 @@ class Costing {
     pipeline.micro_batches = micro_batches_;
     pipeline.stages.resize(static_cast<std::size_t>(parallel.pipeline));
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      StageTime& stage = pipeline.stages[static_cast<std::size_t>(kind(r).share.stage)];
+      StageTime& stage = pipeline.stages[kind(r).share.stage];
       stage.ranks += static_cast<int>(count(r));
       stage.computing += Seconds{count(r) * computing(ranks_[r])};
     }
@@ -247,8 +241,7 @@ class Costing {
 
   void add_dimensions(SplitCosts& costs) {
     for (int along = 0; along < kAlong; ++along) {
-      DimensionTime dimension{
-          kAlongNames[static_cast<std::size_t>(along)], ranks_along(play_.costs->layout, along), {}, {}};
+      DimensionTime dimension{kAlongNames[along], ranks_along(play_.costs->layout, along), {}, {}};
       for (std::size_t r = 0; r < ranks_.size(); ++r) add_spans(dimension, static_cast<Along>(along), r);
       if (along == kTensors) add_layers(dimension);
       if (dimension.takes > Seconds{0}) costs.dimensions.push_back(dimension);

@@ -1,15 +1,12 @@
 #include "sim/explain/timeline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <utility>
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/stretches.hpp"
 
@@ -25,22 +22,6 @@ struct Extent {
   int last = 0;  // the update that ends at `to`
 };
 
-Activity activity_of(OpClass cls) {
-  switch (cls) {
-    case OpClass::kForward: return Activity::kForward;
-    case OpClass::kBackward: return Activity::kBackward;
-    case OpClass::kOptimizer: return Activity::kOptimizer;
-    case OpClass::kCopy: return Activity::kCopy;
-    case OpClass::kOffload:
-    case OpClass::kCommunication: return Activity::kHiddenCommunication;
-    case OpClass::kPause: return Activity::kPause;
-    case OpClass::kCounted: return Activity::kCounted;
-    case OpClass::kHost:
-    case OpClass::kMark: break;
-  }
-  return Activity::kHost;
-}
-
 /// Where each rank of the folded graph ended its updates.
 std::vector<std::vector<double>> update_ends(const SteadyPlay& play) {
   std::vector<std::vector<double>> ends(play.folded.graph.ranks.size());
@@ -54,7 +35,7 @@ int last_seen_by_all(const std::vector<std::vector<double>>& ends) {
   double first_stops = std::numeric_limits<double>::infinity();
   for (const std::vector<double>& marks : ends) first_stops = std::min(first_stops, marks.back());
   const auto seen = [&](std::size_t k) {
-    return std::all_of(ends.begin(), ends.end(), [&](const auto& marks) { return marks[k] <= first_stops; });
+    return std::ranges::all_of(ends, [&](const auto& marks) { return marks[k] <= first_stops; });
   };
   std::size_t last = ends.front().size() - 1;
   while (last > 1 && !seen(last)) --last;
@@ -66,14 +47,14 @@ Extent extent_of(const SteadyPlay& play, const TimelineOptions& options) {
   const int last = last_seen_by_all(ends);
   const auto at = static_cast<std::size_t>(last);
   const std::vector<double>& marks =
-      *std::max_element(ends.begin(), ends.end(), [at](const auto& a, const auto& b) { return a[at] < b[at]; });
+      *std::ranges::max_element(ends, [at](const auto& a, const auto& b) { return a[at] < b[at]; });
   const double to = marks[at];
   const int per_mark = play.folded.graph.updates_per_mark;
   if (options.updates > 0 && options.updates % per_mark != 0)
     return {std::max(0.0, to - options.updates * play.measured.update_time.value), to, last};
   const int period = play.measured.periodic ? play.measured.last - play.measured.first : 1;
   const int wanted = options.updates > 0 ? options.updates / per_mark : period;
-  const double from = wanted <= last ? marks[static_cast<std::size_t>(last - wanted)] : 0;
+  const double from = wanted <= last ? marks[last - wanted] : 0;
   return {options.updates > 0 ? from : std::max(from, to - options.longest.value), to, last};
 }
 
@@ -125,8 +106,8 @@ class LaneFiller {
       for (std::int64_t i = low; i <= high; ++i)
         for (const Span& span : body_) add_once(span, static_cast<double>(i) * period, 1);
     } else {
-      const Span& longest = *std::max_element(
-          body_.begin(), body_.end(), [](const Span& a, const Span& b) { return a.end - a.begin < b.end - b.begin; });
+      const Span& longest = *std::ranges::max_element(
+          body_, [](const Span& a, const Span& b) { return a.end - a.begin < b.end - b.begin; });
       add_clipped(activity_of(graph_.labels[longest.label].cls), longest.label, first, end_of(body_.back()),
                   high - low + 1);
     }
@@ -166,8 +147,7 @@ void tell_exposed(TimelineRank& rank) {
         if (until > at) cut.push_back({activity, span.label, at, until, span.count});
         at = std::max(at, until);
       };
-      auto next = std::lower_bound(busy.begin(), busy.end(), at,
-                                   [](const Stretch& stretch, double time) { return stretch.second <= time; });
+      auto next = std::ranges::upper_bound(busy, at, {}, &Stretch::second);
       for (; next != busy.end() && next->first < span.end; ++next) {
         add(Activity::kExposedCommunication, next->first);
         add(Activity::kHiddenCommunication, std::min(next->second, span.end));
@@ -190,7 +170,7 @@ std::vector<TimelineRank> all_ranks(const SteadyPlay& play, Extent extent) {
     ranks[r].alike = graph.ranks[r].multiplicity;
   }
   for (std::size_t rank = play.folded.class_of.size(); rank-- > 0;) {
-    TimelineRank& first = ranks[static_cast<std::size_t>(play.folded.class_of[rank])];
+    TimelineRank& first = ranks[play.folded.class_of[rank]];
     first.rank = static_cast<int>(rank);
     first.device = play.costs->kinds[play.costs->kind_of[rank]].device.name;
     first.node = play.costs->places[rank].node;
@@ -237,19 +217,18 @@ bool alike(const TimelineRank& a, const TimelineRank& b, double close) {
            std::abs(one.end - other.end) <= close;
   };
   const auto same_lane = [&](const TimelineLane& one, const TimelineLane& other) {
-    return one.name == other.name &&
-           std::equal(one.spans.begin(), one.spans.end(), other.spans.begin(), other.spans.end(), same_span);
+    return one.name == other.name && std::ranges::equal(one.spans, other.spans, same_span);
   };
-  return a.device == b.device && std::equal(a.lanes.begin(), a.lanes.end(), b.lanes.begin(), b.lanes.end(), same_lane);
+  return a.device == b.device && std::ranges::equal(a.lanes, b.lanes, same_lane);
 }
 
 /// One for all that are alike, with the critical path of all of them.
 std::vector<TimelineRank> folded(std::vector<TimelineRank> ranks, double close) {
-  std::sort(ranks.begin(), ranks.end(), [](const TimelineRank& a, const TimelineRank& b) { return a.rank < b.rank; });
+  std::ranges::sort(ranks, {}, &TimelineRank::rank);
   std::vector<TimelineRank> result;
   for (TimelineRank& rank : ranks) {
-    const auto same = std::find_if(result.begin(), result.end(),
-                                   [&](const TimelineRank& other) { return alike(other, rank, close); });
+    const auto same =
+        std::ranges::find_if(result, [&](const TimelineRank& other) { return alike(other, rank, close); });
     if (same == result.end()) {
       result.push_back(std::move(rank));
       continue;
@@ -258,8 +237,7 @@ std::vector<TimelineRank> folded(std::vector<TimelineRank> ranks, double close) 
     for (std::size_t lane = 0; lane < rank.lanes.size(); ++lane) {
       std::vector<TimelineSpan>& critical = same->lanes[lane].critical;
       critical.insert(critical.end(), rank.lanes[lane].critical.begin(), rank.lanes[lane].critical.end());
-      std::sort(critical.begin(), critical.end(),
-                [](const TimelineSpan& a, const TimelineSpan& b) { return a.begin < b.begin; });
+      std::ranges::sort(critical, {}, &TimelineSpan::begin);
     }
   }
   return result;
@@ -282,18 +260,20 @@ int keep(std::vector<TimelineRank>& ranks, int most) {
 
 }  // namespace
 
-const char* name_of(Activity activity) {
-  constexpr std::array<const char*, kActivities> kNames = {"forward",
-                                                           "backward",
-                                                           "optimizer",
-                                                           "copies",
-                                                           "host",
-                                                           "hidden communication",
-                                                           "exposed communication",
-                                                           "waiting for other ranks",
-                                                           "pause",
-                                                           "as before, counted and not played"};
-  return kNames[static_cast<std::size_t>(activity)];
+Activity activity_of(OpClass cls) {
+  switch (cls) {
+    case OpClass::kForward: return Activity::kForward;
+    case OpClass::kBackward: return Activity::kBackward;
+    case OpClass::kOptimizer: return Activity::kOptimizer;
+    case OpClass::kCopy: return Activity::kCopy;
+    case OpClass::kOffload:
+    case OpClass::kCommunication: return Activity::kHiddenCommunication;
+    case OpClass::kPause: return Activity::kPause;
+    case OpClass::kCounted: return Activity::kCounted;
+    case OpClass::kHost:
+    case OpClass::kMark: break;
+  }
+  return Activity::kHost;
 }
 
 ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, const TimelineOptions& options) {
@@ -307,16 +287,13 @@ ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, c
   std::vector<TimelineRank> ranks = all_ranks(play, extent);
   add_critical(ranks, play, extent);
   for (TimelineRank& rank : ranks)
-    rank.lanes.erase(std::remove_if(rank.lanes.begin(), rank.lanes.end(),
-                                    [](const TimelineLane& lane) { return lane.spans.empty(); }),
-                     rank.lanes.end());
+    std::erase_if(rank.lanes, [](const TimelineLane& lane) { return lane.spans.empty(); });
   timeline.ranks = folded(std::move(ranks), 1e-9 * timeline.length.value);
   timeline.left_out = keep(timeline.ranks, options.ranks);
   const double period = play.measured.periodic ? play.measured.last - play.measured.first : 1;
-  const double part = timeline.length / play.measured.update_time;
   timeline.updates = options.updates > 0 ? options.updates : period * timeline.updates_per_mark;
   timeline.cut = options.updates == 0 && timeline.length >= (1 - 1e-9) * options.longest;
-  if (timeline.cut) timeline.updates = part;
+  if (timeline.cut) timeline.updates = timeline.length / play.measured.update_time;
   return timeline;
 }
 
@@ -349,8 +326,7 @@ std::vector<TimelineSpan> aggregated(const std::vector<TimelineSpan>& spans, dou
   double begin = 0, end = 0;
   const auto close = [&] {
     if (count == 0) return;
-    const auto most =
-        std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::ranges::max_element(parts, [](const auto& a, const auto& b) { return a.second < b.second; });
     result.push_back({most->first.first, most->first.second, begin, end, count});
     parts.clear();
     count = 0;

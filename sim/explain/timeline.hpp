@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
@@ -28,9 +29,21 @@ enum class Activity : std::uint8_t {
   kPause,
   kCounted,  ///< repetitions of a loop that are equal to the one before and are not played
 };
-inline constexpr int kActivities = 10;
-/// "exposed communication".
-const char* name_of(Activity activity);
+template <>
+inline constexpr const char* kNames<Activity>[] = {"forward",
+                                                   "backward",
+                                                   "optimizer",
+                                                   "copies",
+                                                   "host",
+                                                   "hidden communication",
+                                                   "exposed communication",
+                                                   "waiting for other ranks",
+                                                   "pause",
+                                                   "as before, counted and not played"};
+inline constexpr int kActivities = std::size(kNames<Activity>);
+
+/// Communication is hidden until more is known.
+Activity activity_of(OpClass cls);
 
 /// Times are seconds from the begin of the picture.
 struct TimelineSpan {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "models/collectives/window.hpp"
@@ -18,7 +17,7 @@ std::vector<int> paths_at_once(const EventGraph& graph, std::size_t slot, std::s
   std::vector<int> groups, paths;
   for (const Rank& rank : graph.ranks)
     if (rank.groups[slot] != kNoGroup) groups.push_back(rank.groups[slot]);
-  std::sort(groups.begin(), groups.end());
+  std::ranges::sort(groups);
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   for (const int group : groups)
     if (plan < graph.groups[group].plans.size())
@@ -42,7 +41,7 @@ std::string rate(BytesPerSecond bandwidth) {
 std::optional<BoundWindow> bound_window(const EventGraph& graph) {
   std::optional<BoundWindow> worst;
   const auto never_limits = [](const Path& path) { return std::isinf(path.window.rate().value); };
-  if (std::all_of(graph.paths.begin(), graph.paths.end(), never_limits) || graph.ranks.empty()) return worst;
+  if (std::ranges::all_of(graph.paths, never_limits) || graph.ranks.empty()) return worst;
   for (std::size_t slot = 0; slot < graph.ranks[0].groups.size(); ++slot) {
     for (std::size_t plan = 0; plan < graph.requests.size(); ++plan) {
       const std::vector<int> paths = paths_at_once(graph, slot, plan);

@@ -123,7 +123,7 @@ std::string degrees_setting(const LoadedScenario& written, const Parallel& paral
   const Framework framework = written.scenario.training.framework;
   if (object != nullptr)
     for (const JsonMember& member : object->members) {
-      const bool degree = std::find(std::begin(kDegrees), std::end(kDegrees), member.key) != std::end(kDegrees);
+      const bool degree = std::ranges::find(kDegrees, member.key) != std::end(kDegrees);
       if (!degree && writes(*written.tree, kPlace + pointer_part(member.key)) &&
           goes_with(member.key, member.value, parallel, framework))
         add(member.key, dump_json(member.value));

@@ -21,7 +21,7 @@ std::vector<ScheduleKey> taken(std::vector<ScheduleKey>& keys, const std::vector
   std::vector<ScheduleKey> out;
   std::vector<ScheduleKey> rest;
   for (ScheduleKey& key : keys)
-    (std::find(names.begin(), names.end(), key.first) != names.end() ? out : rest).push_back(std::move(key));
+    (std::ranges::find(names, key.first) != names.end() ? out : rest).push_back(std::move(key));
   keys = std::move(rest);
   return out;
 }
@@ -75,7 +75,7 @@ void Forms::add_knob(Form& form, const std::string& name, const std::vector<Alte
   for (const Alternative& each : alternatives) {
     const std::optional<ScheduleSpec> spec =
         read(form, joined_keys(form, each.keys), form.label + " with " + each.text);
-    if (!spec || std::find(known.begin(), known.end(), *spec) != known.end()) continue;
+    if (!spec || std::ranges::find(known, *spec) != known.end()) continue;
     known.push_back(*spec);
     knob.alternatives.push_back(each);
   }

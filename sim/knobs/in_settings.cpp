@@ -19,10 +19,10 @@ std::vector<std::string> in_entry(std::size_t index, const std::vector<ScheduleK
   std::vector<std::string> set;
   const auto pointer = [&](const std::string& key) { return fmt::format("/schedules/{}/{}", index, key); };
   const auto is_set = [&](const std::string& key) {
-    return std::any_of(keys.begin(), keys.end(), [&](const ScheduleKey& each) { return each.first == key; });
+    return std::ranges::any_of(keys, [&](const ScheduleKey& each) { return each.first == key; });
   };
   for (const ScheduleKey& each : written)
-    if (std::find(cleared.begin(), cleared.end(), each.first) != cleared.end() && !is_set(each.first))
+    if (std::ranges::find(cleared, each.first) != cleared.end() && !is_set(each.first))
       set.push_back(pointer(each.first) + "=null");
   for (const auto& [key, value] : keys) set.push_back(pointer(key) + "=" + value);
   return set;
@@ -66,8 +66,7 @@ Knob of_the_schedules(const LoadedScenario& loaded, const KnobRow& row, const st
     for (const Knob& own : form->knobs)
       for (std::size_t a = 1; own.name == row.name && a < own.alternatives.size(); ++a) {
         const Alternative& each = own.alternatives[a];
-        auto known = std::find_if(knob.alternatives.begin(), knob.alternatives.end(),
-                                  [&](const Alternative& other) { return other.text == each.text; });
+        auto known = std::ranges::find(knob.alternatives, each.text, &Alternative::text);
         if (known == knob.alternatives.end()) known = knob.alternatives.insert(known, {each.text, {}, {}});
         for (std::string& set : in_entry(entry.index, each.keys, entry.written, row.keys))
           known->set.push_back(std::move(set));
@@ -81,7 +80,7 @@ Knob of_the_schedules(const LoadedScenario& loaded, const KnobRow& row, const st
 Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices) {
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
-    if (row.of_scenario != nullptr || std::find(indices.begin(), indices.end(), i) != indices.end())
+    if (row.of_scenario != nullptr || std::ranges::find(indices, i) != indices.end())
       entries.push_back({i, loaded.scenario.schedules[i].name, written_keys(*loaded.tree, i)});
   return row.of_scenario != nullptr ? of_the_scenario(loaded, row, entries) : of_the_schedules(loaded, row, entries);
 }

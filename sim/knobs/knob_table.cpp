@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <initializer_list>
 #include <optional>
 
 #include "models/base/errors.hpp"
@@ -26,14 +24,6 @@ namespace {
 bool is_fixed(const Scenario& scenario) {
   return scenario.training.implementation == Implementation::kAccocal || family_of(scenario.model).measured;
 }
-
-std::vector<Alternative> micro_batches(const LoadedScenario& loaded) { return ways_to_work(loaded, {.sizes = true}); }
-
-std::vector<Alternative> degrees(const LoadedScenario& loaded) {
-  return ways_to_work(loaded, {.degrees = true, .sizes = true});
-}
-
-std::vector<Alternative> nodes(const LoadedScenario& loaded) { return ways_to_work(loaded, {.nodes = true}); }
 
 std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
   const Training& training = loaded.scenario.training;
@@ -67,10 +57,10 @@ std::vector<Alternative> implementations(const LoadedScenario& loaded) {
 }
 
 std::vector<Alternative> optimizer_implementations(const LoadedScenario& loaded) {
+  const OptimizerImplementation fused = OptimizerImplementation::kFused;
   std::vector<Alternative> all{{}};
-  if (!is_fixed(loaded.scenario) &&
-      loaded.scenario.training.optimizer_implementation != OptimizerImplementation::kFused)
-    all.push_back(of_training("optimizer_implementation", name_of(OptimizerImplementation::kFused)));
+  if (!is_fixed(loaded.scenario) && loaded.scenario.training.optimizer_implementation != fused)
+    all.push_back(of_training("optimizer_implementation", name_of(fused)));
   return all;
 }
 
@@ -91,16 +81,6 @@ std::vector<Alternative> attentions(const LoadedScenario& loaded) {
 }
 
 std::string quoted(const char* text) { return quoted_json(text); }
-
-/// Alternatives of one key.
-std::vector<Alternative> of_key(const char* key, std::initializer_list<std::string> values) {
-  std::vector<Alternative> all;
-  for (const std::string& value : values) {
-    const std::vector<ScheduleKey> keys{{key, value}};
-    all.push_back({in_words(keys), keys, {}});
-  }
-  return all;
-}
 
 std::vector<Alternative> of_keys(const std::vector<std::vector<ScheduleKey>>& all) {
   std::vector<Alternative> alternatives;
@@ -136,28 +116,31 @@ std::vector<Alternative> shard_groups(const ScheduleGround& ground) {
   return of_keys(all);
 }
 
-using Ground = const ScheduleGround&;
-
-/// A knob of one key of a schedule.
-KnobRow of_one_key(const char* key, const char* meaning, std::vector<Alternative> (*alternatives)(Ground)) {
-  return {.name = key, .meaning = meaning, .keys = {key}, .of_schedule = alternatives};
+/// A knob of one key of a schedule, wherever that takes it.
+KnobRow of_one_key(const char* key, const char* meaning, const std::vector<std::string>& values) {
+  std::vector<std::vector<ScheduleKey>> all;
+  for (const std::string& value : values) all.push_back(std::vector<ScheduleKey>{{key, value}});
+  return {.name = key, .meaning = meaning, .keys = {key}, .of_schedule = [all](const ScheduleGround&) {
+            return of_keys(all);
+          }};
 }
 
 std::vector<KnobRow> scenario_rows() {
   return {
       {.name = kNodesKnob,
        .meaning = "the nodes that are used, with as many more micro-batches as keep the samples of an update",
-       .of_scenario = nodes,
+       .of_scenario = [](const LoadedScenario& loaded) { return ways_to_work(loaded, {.nodes = true}); },
        .coarse = true},
       {.name = kDegreesKnob,
        .meaning = "tensor, sequence and pipeline parallelism: the degrees that divide the model and the cluster, each "
                   "with the micro-batches that keep the samples of an update",
-       .of_scenario = degrees,
+       .of_scenario =
+           [](const LoadedScenario& loaded) { return ways_to_work(loaded, {.degrees = true, .sizes = true}); },
        .coarse = true},
       {.name = kMicroBatchKnob,
        .meaning = "the micro-batch, with the accumulation that keeps the samples of an update; on unlike GPUs also the "
                   "work divided by their speed, with a micro-batch for each kind",
-       .of_scenario = micro_batches,
+       .of_scenario = [](const LoadedScenario& loaded) { return ways_to_work(loaded, {.sizes = true}); },
        .coarse = true},
       {.name = "activation_recompute",
        .meaning = "what the backward pass recomputes, and of how many blocks",
@@ -176,49 +159,29 @@ std::vector<KnobRow> scenario_rows() {
 std::vector<KnobRow> schedule_rows() {
   return {
       of_one_key("meeting", "how replicas of a local schedule meet: in a ring, or node by node",
-                 [](Ground) {
-                   return of_key("meeting", {quoted(name_of(Meeting::kRing)), quoted(name_of(Meeting::kHierarchical))});
-                 }),
+                 {quoted(name_of(Meeting::kRing)), quoted(name_of(Meeting::kHierarchical))}),
       {.name = "overlap",
        .meaning = "gradients sent after the backward pass or beside it and in which buckets, parameters after the step "
                   "or beside the forward pass",
        .keys = {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "overlap_param_gather", "align_param_gather"},
        .of_schedule = overlaps},
-      of_one_key(
-          "sync", "gradients reduced once an update, or after every micro-batch",
-          [](Ground) {
-            return of_key("sync", {quoted(name_of(Sync::kLastMicroBatch)), quoted(name_of(Sync::kEveryMicroBatch))});
-          }),
+      of_one_key("sync", "gradients reduced once an update, or after every micro-batch",
+                 {quoted(name_of(Sync::kLastMicroBatch)), quoted(name_of(Sync::kEveryMicroBatch))}),
       of_one_key("gradient_as_bucket_view", "gradients as views of DDP's buckets, or copied into them",
-                 [](Ground) {
-                   return of_key("gradient_as_bucket_view", {"true", "false"});
-                 }),
+                 {"true", "false"}),
       of_one_key("optimizer_sharding", "DDP's optimizer states on every rank, or a share on each",
-                 [](Ground) {
-                   return of_key("optimizer_sharding", {quoted(name_of(OptimizerSharding::kNone)),
-                                                        quoted(name_of(OptimizerSharding::kZeroRedundancy))});
-                 }),
+                 {quoted(name_of(OptimizerSharding::kNone)), quoted(name_of(OptimizerSharding::kZeroRedundancy))}),
       {.name = "shard_group",
        .meaning = "shards over all ranks, or over those of a node, and when nodes add up their gradients",
        .keys = {"shard_group", "all_reduce"},
        .of_schedule = shard_groups},
       of_one_key("reshard_after_forward", "gathered parameters freed after the forward pass, or kept",
-                 [](Ground) {
-                   return of_key("reshard_after_forward", {"true", "false"});
-                 }),
+                 {"true", "false"}),
       of_one_key("reshard_after_backward", "gathered parameters freed after the backward pass, or kept",
-                 [](Ground) {
-                   return of_key("reshard_after_backward", {"true", "false"});
-                 }),
-      of_one_key("prefetch", "units whose parameters are gathered ahead",
-                 [](Ground) {
-                   return of_key("prefetch", {"1", "2"});
-                 }),
+                 {"true", "false"}),
+      of_one_key("prefetch", "units whose parameters are gathered ahead", {"1", "2"}),
       of_one_key("late_communication", "what a rank does while communication is late: accumulate, or wait",
-                 [](Ground) {
-                   return of_key("late_communication", {quoted(name_of(LateCommunication::kAccumulate)),
-                                                        quoted(name_of(LateCommunication::kWait))});
-                 }),
+                 {quoted(name_of(LateCommunication::kAccumulate)), quoted(name_of(LateCommunication::kWait))}),
   };
 }
 
@@ -233,8 +196,7 @@ bool KnobRow::is_for(const ScheduleGround& ground) const {
 const std::vector<KnobRow>& knob_rows() {
   static const std::vector<KnobRow> kRows = [] {
     std::vector<KnobRow> rows = scenario_rows();
-    const std::vector<KnobRow> more = schedule_rows();
-    rows.insert(rows.end(), more.begin(), more.end());
+    for (KnobRow& row : schedule_rows()) rows.push_back(std::move(row));
     return rows;
   }();
   return kRows;

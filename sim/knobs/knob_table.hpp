@@ -1,6 +1,7 @@
 // All knobs there are, a row each: what advise varies, and what a sweep can name in place of a pointer and its values.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct KnobRow {
   const char* meaning;  ///< a phrase
   std::vector<Alternative> (*of_scenario)(const LoadedScenario&) = nullptr;
   std::vector<std::string> keys{};  ///< of a schedule: those that it sets together
-  std::vector<Alternative> (*of_schedule)(const ScheduleGround&) = nullptr;
+  std::function<std::vector<Alternative>(const ScheduleGround&)> of_schedule{};
   bool coarse = false;  ///< as Knob's
 
   /// Whether a schedule has this choice there.

@@ -39,8 +39,8 @@ std::optional<int> times(int value, int up, int down) {
 }
 
 bool has_own_steps(const Scenario& scenario) {
-  return std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(),
-                     [](const NodeGroup& each) { return !each.accumulation_steps.empty(); });
+  return std::ranges::any_of(scenario.cluster.nodes,
+                             [](const NodeGroup& each) { return !each.accumulation_steps.empty(); });
 }
 
 /// All micro-batches times up / down, and as many fewer or more of them; nothing where that is not whole, or no whole
@@ -77,7 +77,7 @@ std::string work_of(const NodeGroup& group, const Training& training) {
   std::string text = fmt::format("{} x", group.micro_batch_size);
   std::vector<int> said;
   for (const int each : steps) {
-    if (std::find(said.begin(), said.end(), each) != said.end()) continue;
+    if (std::ranges::find(said, each) != said.end()) continue;
     text += fmt::format("{} {}", said.empty() ? "" : " and", each);
     said.push_back(each);
   }
@@ -86,7 +86,7 @@ std::string work_of(const NodeGroup& group, const Training& training) {
 
 bool is_equal_work(const Scenario& scenario) {
   const NodeGroup& first = scenario.cluster.nodes.front();
-  return std::all_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), [&](const NodeGroup& group) {
+  return std::ranges::all_of(scenario.cluster.nodes, [&](const NodeGroup& group) {
     return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps.empty();
   });
 }
@@ -250,7 +250,7 @@ class Ways {
   void add(const Scenario& scenario, Balance balance) {
     Alternative each{words(scenario, balance), {}, settings_from(written_, scenario)};
     if (balance != balance_) each.keys.emplace_back("balance", quoted_json(name_of(balance)));
-    if (std::none_of(all_.begin(), all_.end(), [&](const Alternative& other) { return other.text == each.text; }))
+    if (std::ranges::none_of(all_, [&](const Alternative& other) { return other.text == each.text; }))
       all_.push_back(std::move(each));
   }
 

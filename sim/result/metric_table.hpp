@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/names.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -26,8 +27,10 @@ enum class Format : std::uint8_t {
   kFlops,    ///< FLOP/s
   kYesNo,    ///< true or false, as a number 1 or 0
 };
-/// "time", "clock"...: functions of the page's src/format.js.
-const char* name_of(Format format);
+/// Functions of the page's src/format.js.
+template <>
+inline constexpr const char* kNames<Format>[] = {"time",  "clock", "count",  "factor", "percent",
+                                                 "error", "bytes", "memory", "flops",  "yes_no"};
 
 /// Where a metric is kept; nothing where it is not known.
 struct Figure {
@@ -48,10 +51,8 @@ struct ShownAs {
   const char* says = "";
 };
 
-struct Metric {
-  const char* key;  ///< in documents
-  Format format;
-  Figure figure;
+/// What else is said of a metric, and where.
+struct Places {
   FigureInterval interval{};
   double least = 0, most = 1e300;  ///< what a row of a sweep may say
   bool in_json = true;             ///< in the results of `run` and `compare`, which go by the order of the table
@@ -60,6 +61,12 @@ struct Metric {
   const char* run_interval = "";   ///< what the line with its interval says that it comes from; "": no line
   ShownAs column{};                ///< of `compare`: both lines of the head, with "{}" for the unit that all share
   ShownAs page{};                  ///< a row of the page's table: its name, and what it means
+};
+
+struct Metric : Places {
+  const char* key;  ///< in documents
+  Format format;
+  Figure figure;
 
   bool interval_in_rows() const { return interval.set != nullptr; }
 };

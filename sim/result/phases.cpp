@@ -1,7 +1,5 @@
 #include "sim/result/phases.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "models/base/json.hpp"
@@ -15,13 +13,12 @@ namespace accosim {
 std::optional<Phases> phases_of(const Scenario& scenario, const ScheduleSpec& spec) {
   if (spec.synchronous_updates == 0) return std::nullopt;
   Phases phases;
-  JsonDocument document = parse_json(
-      fmt::format(R"({{"name": "{}", "parameter_dtype": "{}", "gradient_dtype": "{}", "optimizer_dtype": "{}"}})",
-                  plain_schedule().name, name_of(spec.parameter_dtype), name_of(spec.gradient_dtype),
-                  name_of(spec.optimizer_dtype)),
-      "");
+  JsonValue entry = json_object({{"name", plain_schedule().name},
+                                 {"parameter_dtype", name_of(spec.parameter_dtype)},
+                                 {"gradient_dtype", name_of(spec.gradient_dtype)},
+                                 {"optimizer_dtype", name_of(spec.optimizer_dtype)}});
   Diagnostics diagnostics;
-  phases.first = read_schedule(document.root, "", scenario.training, scenario.cluster, diagnostics);
+  phases.first = read_schedule(entry, "", scenario.training, scenario.cluster, diagnostics);
   phases.first.label = spec.label;
   phases.first.balance = spec.balance;
   phases.later = spec;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -12,8 +11,6 @@
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
@@ -127,8 +124,7 @@ Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
             communication_spread(play.costs->cluster, ring_of(*play.costs, ranks, step.rank), kLargeMessage);
       communication += share * known->second;
     } else if (step.cls != OpClass::kMark) {
-      const int kind = play.costs->kind_of[static_cast<std::size_t>(step.rank)];
-      compute += share * spreads[static_cast<std::size_t>(kind)];
+      compute += share * spreads[play.costs->kind_of[step.rank]];
     }
   }
   return {std::hypot(compute, step_spread(play.costs->cluster, play.costs->parallel)), communication};
@@ -179,7 +175,7 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
     const auto played = static_cast<std::size_t>(play.folded.class_of[rank]);
     const int group = play.costs->places[rank].group;
     auto& known = of_class[played];
-    const auto same = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == group; });
+    const auto same = std::ranges::find_if(known, [&](const auto& each) { return each.first == group; });
     if (same != known.end()) {
       std::vector<RankRange>& ranks = results[same->second].ranks;
       if (ranks.back().last + 1 == rank)
@@ -269,6 +265,89 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
+RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const auto play = evaluations.play(scenario, spec);
+  RunResult result = result_of(scenario, spec, *play);
+  result.costs = play->costs;
+  return result;
+}
+
+/// What figures of the two phases come to in the mean of all updates. Memory is that of the phase that holds more;
+/// ranks and what is drawn are those of the later phase.
+RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
+  const auto mean = [share](const auto& a, const auto& b) { return share * a + (1 - share) * b; };
+  const double tokens = later.tokens_per_second * later.update_time.value;
+  const double idle =
+      mean(first.gpu_idle_fraction * first.update_time.value, later.gpu_idle_fraction * later.update_time.value);
+  for (Seconds Metrics::*time : {&Metrics::update_time, &Metrics::update_time_low, &Metrics::update_time_high,
+                                 &Metrics::exposed_communication, &Metrics::total_time})
+    later.*time = mean(first.*time, later.*time);
+  later.gpu_hours = mean(first.gpu_hours, later.gpu_hours);
+  later.gpu_idle_fraction = idle / later.update_time.value;
+  later.bytes_sent_per_rank_per_update =
+      mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
+  if (later.cost) later.cost = mean(*first.cost, *later.cost);
+  if (first.memory_resident > later.memory_resident) {
+    later.memory_formula = first.memory_formula;
+    later.memory_resident = first.memory_resident;
+    later.memory_resident_low = first.memory_resident_low;
+    later.memory_resident_high = first.memory_resident_high;
+    later.fit = first.fit;
+    later.memory_parts = first.memory_parts;
+    later.memory_by_kind = first.memory_by_kind;
+  }
+  const double rate = tokens / later.update_time.value / later.tokens_per_second;
+  later.tokens_per_second *= rate;
+  later.tokens_padded_per_second *= rate;
+  later.tokens_per_second_per_gpu *= rate;
+  later.model_flops_per_gpu = rate * later.model_flops_per_gpu;
+  later.mfu *= rate;
+  later.hfu *= rate;
+  return later;
+}
+
+/// A schedule played again at as many samples an update as others have.
+class Replayed {
+ public:
+  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations)
+      : result(run_schedule(scenario, spec, evaluations)),
+        scenario_(scenario),
+        accumulates_(accumulating(spec)),
+        evaluations_(evaluations),
+        repeats_(accumulates_ == spec),
+        as_told_(repeats_ && rounds_of(spec) == 1 && result.samples_per_update == samples_asked(scenario)) {}
+
+  /// Speedup of another at its samples; absent where this one cannot do so few.
+  std::optional<double> at_batch_of(const RunResult& other) {
+    if (other.label == result.label && repeats_) return 1;
+    const std::optional<double> time = time_at(other.samples_per_update);
+    return time ? std::optional(*time * other.samples_per_update / other.update_time.value) : std::nullopt;
+  }
+
+  const RunResult result;
+
+ private:
+  /// Seconds a sample. Of one that does as many micro-batches as it is told, at as many as it did, what it was.
+  std::optional<double> time_at(double samples) {
+    if (as_told_ && samples == result.samples_per_update) return result.update_time.value / samples;
+    const auto [time, anew] = times_.try_emplace(samples);
+    if (anew) time->second = time_at_batch(scenario_, accumulates_, samples, evaluations_);
+    return time->second;
+  }
+
+  const Scenario& scenario_;
+  ScheduleSpec accumulates_;
+  const Evaluations& evaluations_;
+  bool repeats_, as_told_;
+  std::map<double, std::optional<double>> times_;  // by samples an update
+};
+
+std::optional<Interval> interval_of(const std::optional<double>& speedup, const RunResult& result,
+                                    const RunResult& base) {
+  if (!speedup || result.label == base.label) return std::nullopt;
+  return interval_80(*speedup, ratio_spread(result.spread, base.spread));
+}
+
 }  // namespace
 
 std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, double samples,
@@ -329,52 +408,6 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   return (more + (more - few) / (kMore - kFew) * (common - kMore)) / samples_asked(scenario);
 }
 
-namespace {
-
-RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
-  const Division own = evaluations.divided(scenario, spec);
-  const auto play = evaluations.play(own.scenario, own.spec);
-  RunResult result = result_of(scenario, spec, *play);
-  result.costs = play->costs;
-  return result;
-}
-
-/// What figures of the two phases come to in the mean of all updates. Memory is that of the phase that holds more;
-/// ranks and what is drawn are those of the later phase.
-RunResult mean_of_phases(const RunResult& first, RunResult later, double share) {
-  const auto mean = [share](const auto& a, const auto& b) { return share * a + (1 - share) * b; };
-  const double tokens = later.tokens_per_second * later.update_time.value;
-  const double idle =
-      mean(first.gpu_idle_fraction * first.update_time.value, later.gpu_idle_fraction * later.update_time.value);
-  for (Seconds Metrics::*time : {&Metrics::update_time, &Metrics::update_time_low, &Metrics::update_time_high,
-                                 &Metrics::exposed_communication, &Metrics::total_time})
-    later.*time = mean(first.*time, later.*time);
-  later.gpu_hours = mean(first.gpu_hours, later.gpu_hours);
-  later.gpu_idle_fraction = idle / later.update_time.value;
-  later.bytes_sent_per_rank_per_update =
-      mean(first.bytes_sent_per_rank_per_update, later.bytes_sent_per_rank_per_update);
-  if (later.cost) later.cost = mean(*first.cost, *later.cost);
-  if (first.memory_resident > later.memory_resident) {
-    later.memory_formula = first.memory_formula;
-    later.memory_resident = first.memory_resident;
-    later.memory_resident_low = first.memory_resident_low;
-    later.memory_resident_high = first.memory_resident_high;
-    later.fit = first.fit;
-    later.memory_parts = first.memory_parts;
-    later.memory_by_kind = first.memory_by_kind;
-  }
-  const double rate = tokens / later.update_time.value / later.tokens_per_second;
-  later.tokens_per_second *= rate;
-  later.tokens_padded_per_second *= rate;
-  later.tokens_per_second_per_gpu *= rate;
-  later.model_flops_per_gpu = rate * later.model_flops_per_gpu;
-  later.mfu *= rate;
-  later.hfu *= rate;
-  return later;
-}
-
-}  // namespace
-
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const std::optional<Phases> phases = phases_of(scenario, spec);
   if (!phases) return run_phase(scenario, spec, evaluations);
@@ -385,52 +418,6 @@ RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const
   }
   return mean_of_phases(first, run_phase(scenario, phases->later, evaluations), phases->share);
 }
-
-namespace {
-
-/// A schedule played again at as many samples an update as others have.
-class Replayed {
- public:
-  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations)
-      : result(run_schedule(scenario, spec, evaluations)),
-        scenario_(scenario),
-        accumulates_(accumulating(spec)),
-        evaluations_(evaluations),
-        repeats_(accumulates_ == spec),
-        as_told_(repeats_ && rounds_of(spec) == 1 && result.samples_per_update == samples_asked(scenario)) {}
-
-  /// Speedup of another at its samples; absent where this one cannot do so few.
-  std::optional<double> at_batch_of(const RunResult& other) {
-    if (other.label == result.label && repeats_) return 1;
-    const std::optional<double> time = time_at(other.samples_per_update);
-    return time ? std::optional(*time * other.samples_per_update / other.update_time.value) : std::nullopt;
-  }
-
-  const RunResult result;
-
- private:
-  /// Seconds a sample. Of one that does as many micro-batches as it is told, at as many as it did, what it was.
-  std::optional<double> time_at(double samples) {
-    if (as_told_ && samples == result.samples_per_update) return result.update_time.value / samples;
-    const auto [time, anew] = times_.try_emplace(samples);
-    if (anew) time->second = time_at_batch(scenario_, accumulates_, samples, evaluations_);
-    return time->second;
-  }
-
-  const Scenario& scenario_;
-  ScheduleSpec accumulates_;
-  const Evaluations& evaluations_;
-  bool repeats_, as_told_;
-  std::map<double, std::optional<double>> times_;  // by samples an update
-};
-
-std::optional<Interval> interval_of(const std::optional<double>& speedup, const RunResult& result,
-                                    const RunResult& base) {
-  if (!speedup || result.label == base.label) return std::nullopt;
-  return interval_80(*speedup, ratio_spread(result.spread, base.spread));
-}
-
-}  // namespace
 
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen,
                                const Evaluations& evaluations) {
@@ -443,7 +430,7 @@ std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>&
   steps.over();
   std::vector<RunResult> results;
   for (const int index : chosen) {
-    const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
+    const ScheduleSpec& spec = scenario.schedules[index];
     RunResult result = spec.label == base.result.label            ? base.result
                        : best && spec.label == best->result.label ? best->result
                                                                   : run_schedule(scenario, spec, evaluations);

@@ -1,7 +1,5 @@
 #include "sim/result/statistics.hpp"
 
-#include "models/spec/schedule.hpp"
-
 namespace accosim {
 
 int replicas_of(const Costs& costs) { return costs.layout.size(Dim::kReplica); }

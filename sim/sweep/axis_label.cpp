@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "sim/sweep/summary.hpp"
@@ -13,13 +12,6 @@ namespace {
 using Keys = std::vector<std::string>;
 
 bool is_index(const std::string& key) { return key.find_first_not_of("0123456789") == std::string::npos; }
-
-/// The element of a list that a key names; nullptr for "*" and where there is none.
-const JsonValue* element(const JsonValue* list, const std::string& key) {
-  if (list == nullptr || !is_index(key) || key.empty() || key.size() > 6) return nullptr;
-  const auto at = static_cast<std::size_t>(std::atoi(key.c_str()));
-  return at < list->elements.size() ? &list->elements[at] : nullptr;
-}
 
 std::string text_at(const JsonValue* value, const char* key) {
   const JsonValue* const text = value == nullptr ? nullptr : value->find(key);
@@ -44,19 +36,18 @@ std::string family_of(const JsonValue& group) {
 /// What tells a node group from the others: its GPUs, else its name; nothing where there is one group, or all are
 /// meant.
 std::string group_called(const JsonValue* nodes, const std::string& key) {
-  const JsonValue* const group = element(nodes, key);
+  const JsonValue* const group = nodes == nullptr ? nullptr : child_of(*nodes, key);
   if (group == nullptr || nodes->elements.size() < 2) return {};
   const std::string family = family_of(*group);
   const auto same = [&](const JsonValue& other) { return family_of(other) == family; };
-  const bool alone = std::count_if(nodes->elements.begin(), nodes->elements.end(), same) == 1;
-  return alone && !family.empty() ? family : text_at(group, "name");
+  return std::ranges::count_if(nodes->elements, same) == 1 && !family.empty() ? family : text_at(group, "name");
 }
 
 /// The last key that is a word, with blanks.
 std::string words_of(const Keys& keys) {
   const auto word = std::find_if(keys.rbegin(), keys.rend(), [](const std::string& key) { return !is_index(key); });
   std::string words = word == keys.rend() ? std::string() : *word;
-  std::replace(words.begin(), words.end(), '_', ' ');
+  std::ranges::replace(words, '_', ' ');
   return words;
 }
 
@@ -93,12 +84,11 @@ std::string label_of(const Axis& axis, const JsonValue& scenario) {
   const std::optional<Keys> keys = pointer_keys(axis.pointer);
   if (!axis.set.empty() || !keys || keys->empty()) return {};
   if (keys->size() > 3 && keys->at(0) == "cluster" && keys->at(1) == "nodes") {
-    const JsonValue* const cluster = scenario.find("cluster");
-    const JsonValue* const nodes = cluster == nullptr ? nullptr : cluster->find("nodes");
-    return label_in_group({keys->begin() + 3, keys->end()}, group_called(nodes, keys->at(2)));
+    const std::string who = group_called(at_pointer(scenario, "/cluster/nodes"), keys->at(2));
+    return label_in_group({keys->begin() + 3, keys->end()}, who);
   }
   if (keys->size() == 3 && keys->at(0) == "schedules") {
-    const JsonValue* const schedule = element(scenario.find("schedules"), keys->at(1));
+    const JsonValue* const schedule = at_pointer(scenario, "/schedules" + pointer_part(keys->at(1)));
     const std::string label = text_at(schedule, "label"), name = label.empty() ? text_at(schedule, "name") : label;
     return words_of(*keys) + (name.empty() ? "" : " of " + name);
   }
@@ -112,7 +102,7 @@ void add_labels(std::vector<Axis>& axes, const JsonValue& scenario) {
   std::vector<std::string> labels;
   for (const Axis& axis : axes) labels.push_back(axis.label.empty() ? label_of(axis, scenario) : axis.label);
   for (std::size_t i = 0; i < axes.size(); ++i)
-    if (std::count(labels.begin(), labels.end(), labels[i]) == 1) axes[i].label = labels[i];
+    if (std::ranges::count(labels, labels[i]) == 1) axes[i].label = labels[i];
 }
 
 std::vector<std::string> axis_names(const std::vector<Axis>& axes) {

@@ -56,8 +56,7 @@ class PartNames {
     for (std::size_t g = 0; g < cluster_.nodes.size(); ++g) {
       const auto listed = static_cast<std::size_t>(listed_index(cluster_, static_cast<int>(g)));
       const std::vector<bool>& kept = part.kept[g];
-      if (listed >= nodes.elements.size() || std::none_of(kept.begin(), kept.end(), [](bool one) { return one; }))
-        continue;
+      if (listed >= nodes.elements.size() || std::ranges::none_of(kept, [](bool one) { return one; })) continue;
       JsonValue group = nodes.elements[listed];
       if (JsonValue* const device = group.find("device"); device != nullptr && device->kind == JsonKind::kArray)
         keep(*device, kept);

@@ -183,8 +183,8 @@ void RowFile::append(Row row) {
 void RowFile::sort() {
   std::vector<Row>& rows = state_->all.rows;
   const auto before = [](const Row& a, const Row& b) { return a.index < b.index; };
-  if (std::is_sorted(rows.begin(), rows.end(), before)) return;
-  std::sort(rows.begin(), rows.end(), before);
+  if (std::ranges::is_sorted(rows, before)) return;
+  std::ranges::sort(rows, before);
   if (!state_->file) return;
   try {
     state_->write_anew();

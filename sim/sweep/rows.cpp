@@ -85,12 +85,17 @@ JsonValue json_of(const Heading& heading, const Alone& alone) {
   return object;
 }
 
-std::size_t index_of_schedule(const Heading& heading, ObjectReader& reader) {
-  const std::string label = reader.text("schedule", std::nullopt, kLongText);
-  const auto found = std::find(heading.schedules.begin(), heading.schedules.end(), label);
-  if (found != heading.schedules.end()) return static_cast<std::size_t>(found - heading.schedules.begin());
-  reader.fail("schedule", "is none of the heading");
+/// Where the text of a key stands among those that it may be.
+std::size_t index_in(const std::vector<std::string>& texts, ObjectReader& reader, const std::string& key,
+                     const char* wrong) {
+  const auto found = std::ranges::find(texts, reader.text(key, std::nullopt, kLongText));
+  if (found != texts.end()) return static_cast<std::size_t>(found - texts.begin());
+  reader.fail(key, wrong);
   return 0;
+}
+
+std::size_t index_of_schedule(const Heading& heading, ObjectReader& reader) {
+  return index_in(heading.schedules, reader, "schedule", "is none of the heading");
 }
 
 Alone read_alone(const Heading& heading, ObjectReader& reader) {
@@ -115,14 +120,6 @@ auto read_line(const std::string& line, const std::string& source, const Read& r
   reader.finish();
   if (!diagnostics.errors.empty()) throw BadInput(diagnostics.errors.front());
   return value;
-}
-
-std::size_t index_of_value(const Axis& axis, ObjectReader& point) {
-  const std::string value = point.text(axis.pointer, std::nullopt, kLongText);
-  const auto found = std::find(axis.values.begin(), axis.values.end(), value);
-  if (found != axis.values.end()) return static_cast<std::size_t>(found - axis.values.begin());
-  point.fail(axis.pointer, "is no value of the axis in the heading");
-  return 0;
 }
 
 /// Of a point in a grid, whose last axis changes fastest.
@@ -220,7 +217,7 @@ Heading read_heading(const std::string& line, const std::string& file) {
     Heading heading;
     const JsonValue* const schema = reader.find("schema");
     if (schema != nullptr && schema->kind == JsonKind::kText &&
-        std::find(std::begin(kOldRowsSchemas), std::end(kOldRowsSchemas), schema->text) != std::end(kOldRowsSchemas))
+        std::ranges::find(kOldRowsSchemas, schema->text) != std::end(kOldRowsSchemas))
       reader.fail("schema", "is of an older accosim, whose rows do not say all that is shown of them; play it anew");
     else
       reader.schema(kRowsSchema);
@@ -267,7 +264,8 @@ Row read_row(const Heading& heading, const std::string& line, const std::string&
     row.index = static_cast<std::size_t>(reader.whole("index", 0, static_cast<double>(heading.points) - 1));
     if (JsonValue* value = reader.find("point")) {
       ObjectReader point(*value, reader.pointer("point"), reader.diagnostics());
-      for (const Axis& axis : heading.axes) row.point.push_back(index_of_value(axis, point));
+      for (const Axis& axis : heading.axes)
+        row.point.push_back(index_in(axis.values, point, axis.pointer, "is no value of the axis in the heading"));
       point.finish();
     } else {
       reader.fail("point", "missing: a row says at which values it was played");
@@ -325,7 +323,7 @@ SweepRows read_rows(const std::string& path, const std::function<void(const Head
     all.rows.push_back(read_row(all.heading, line, shown, number));
   }
   if (!in.wrong().empty()) refuse(in.wrong());
-  std::stable_sort(all.rows.begin(), all.rows.end(), [](const Row& a, const Row& b) { return a.index < b.index; });
+  std::ranges::stable_sort(all.rows, {}, &Row::index);
   for (std::size_t i = 1; i < all.rows.size(); ++i)
     if (all.rows[i].index == all.rows[i - 1].index)
       throw BadInput(fmt::format("{}: point {} is there twice", shown, all.rows[i].index));

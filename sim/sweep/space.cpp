@@ -163,7 +163,7 @@ Axis parse_axis(const std::string& text) {
       throw BadInput(fmt::format("--over {}: a range says how many values it has; write {}={}..{}:{}",
                                  in_quotes(text, 200), axis.pointer, *from, *to, std::abs(*to - *from) + 1));
   }
-  if (std::any_of(axis.values.begin(), axis.values.end(), [](const std::string& value) { return value.empty(); }))
+  if (std::ranges::any_of(axis.values, [](const std::string& value) { return value.empty(); }))
     throw BadInput(fmt::format("--over {}: a value is empty", in_quotes(text, 200)));
   return axis;
 }
@@ -264,8 +264,8 @@ std::vector<Axis> axes_of(const Space& space) {
 std::vector<std::size_t> longest_first(const std::vector<Axis>& axes) {
   std::vector<std::size_t> order(axes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return axes[a].values.size() > axes[b].values.size(); });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return axes[a].values.size() > axes[b].values.size(); });
   return order;
 }
 

@@ -74,9 +74,113 @@ std::optional<Change> change_between(const LinePoint& a, const LinePoint& b, con
 std::vector<std::size_t> ascending(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   return order;
 }
+
+/// A file by its name, and a part that is written out by its own; others as they are.
+std::string in_short(const std::string& value) {
+  constexpr std::string_view kJson = ".json";
+  if (value.size() > kJson.size() && value.ends_with(kJson)) {
+    const std::size_t slash = value.rfind('/');
+    const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
+    return value.substr(from, value.size() - kJson.size() - from);
+  }
+  if (value.empty() || value.front() != '{') return value;
+  const JsonDocument part = parse_json(value, "");
+  for (const char* const key : {"name", "inherits"})
+    if (const JsonValue* const name = part.root.find(key); name != nullptr && name->kind == JsonKind::kText)
+      return name->text;
+  return value;
+}
+
+/// The same of all, where they then differ still.
+std::vector<std::string> in_short(const std::vector<std::string>& values) {
+  std::vector<std::string> all;
+  for (const std::string& value : values) all.push_back(in_short(value));
+  return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
+}
+
+/// Whether a column holds what an earlier one does: the best of some schedules is one of them as it is written.
+bool repeats(const Row& row, std::size_t schedule) {
+  const Metrics& figures = row.schedules[schedule];
+  return std::any_of(
+      row.schedules.begin(), row.schedules.begin() + static_cast<std::ptrdiff_t>(schedule), [&](const Metrics& each) {
+        return each.tokens_per_second == figures.tokens_per_second && each.update_time == figures.update_time &&
+               each.memory_resident == figures.memory_resident;
+      });
+}
+
+/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
+/// the fastest first.
+std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
+  std::vector<std::size_t> close;
+  if (!standing.winner) return close;
+  const std::size_t winner = *standing.winner;
+  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
+    const std::optional<double> score = score_of(row, i, merit.by);
+    if (i == winner || !score || !standing.caveats[i].none() || repeats(row, i)) continue;
+    const double ratio = *score_of(row, winner, merit.by) / *score;
+    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
+      close.push_back(i);
+  }
+  std::ranges::stable_sort(
+      close, [&](std::size_t a, std::size_t b) { return *score_of(row, a, merit.by) > *score_of(row, b, merit.by); });
+  return close;
+}
+
+/// Along the axes with numbers of a grid: the points that differ in one axis alone, from its least value on.
+void for_each_line(const SweepRows& rows,
+                   const std::function<void(std::size_t axis, const std::vector<LinePoint>& line)>& visit) {
+  const Heading& heading = rows.heading;
+  if (!heading.grid) return;
+  const std::vector<const Row*> all = by_index(rows);
+  for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
+    const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
+    if (!numbers) continue;
+    const std::vector<std::size_t> order = ascending(numbers->values);
+    const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
+    for (std::size_t first = 0; first < heading.points; ++first) {
+      if (first % span >= stride) continue;  // a line begins at the axis' first value
+      std::vector<LinePoint> line;
+      for (const std::size_t k : order) line.push_back({numbers->values[k], all[first + k * stride]});
+      visit(axis, line);
+    }
+  }
+}
+
+Interval around(const Interval& interval, double value) {
+  return {std::min(interval.low, value), std::max(interval.high, value)};
+}
+
+constexpr std::size_t kLeastFlat = 3;
+
+/// What a change of would not be nothing.
+std::vector<double> figures_of(const Row& row) {
+  std::vector<double> figures;
+  for (const Metrics& each : row.schedules)
+    for (const double figure :
+         {each.update_time.value, each.total_time.value, each.cost.value_or(0), static_cast<double>(each.fit.verdict)})
+      figures.push_back(figure);
+  return figures;
+}
+
+/// Figures of some points: the least and the greatest of each.
+struct Bands {
+  std::vector<double> low, high;
+
+  bool takes(const std::vector<double>& figures) {
+    constexpr double kFlat = 1e-3;
+    Bands wider = *this;
+    for (std::size_t i = 0; i < figures.size(); ++i) {
+      wider.low[i] = std::min(low[i], figures[i]);
+      wider.high[i] = std::max(high[i], figures[i]);
+      if (wider.high[i] > (1 + kFlat) * wider.low[i]) return false;
+    }
+    *this = std::move(wider);
+    return true;
+  }
+};
 
 }  // namespace
 
@@ -107,41 +211,13 @@ std::optional<Numbers> numbers_of(const Axis& axis) {
 
 std::string written(const Numbers& numbers, double value) { return fmt::format("{:.3g}{}", value, numbers.unit); }
 
-namespace {
-
-/// A file by its name, and a part that is written out by its own; others as they are.
-std::string in_short(const std::string& value) {
-  constexpr std::string_view kJson = ".json";
-  if (value.size() > kJson.size() && value.ends_with(kJson)) {
-    const std::size_t slash = value.rfind('/');
-    const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
-    return value.substr(from, value.size() - kJson.size() - from);
-  }
-  if (value.empty() || value.front() != '{') return value;
-  const JsonDocument part = parse_json(value, "");
-  for (const char* const key : {"name", "inherits"})
-    if (const JsonValue* const name = part.root.find(key); name != nullptr && name->kind == JsonKind::kText)
-      return name->text;
-  return value;
-}
-
-/// The same of all, where they then differ still.
-std::vector<std::string> in_short(const std::vector<std::string>& values) {
-  std::vector<std::string> all;
-  for (const std::string& value : values) all.push_back(in_short(value));
-  return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
-}
-
-}  // namespace
-
 Labels labels_of(const Axis& axis, const std::string& name) {
   const std::optional<Numbers> numbers = numbers_of(axis);
   const std::string unit = numbers ? numbers->unit : "";
   const auto has_unit = [&](const std::string& value) {
     return value.size() > unit.size() && value.compare(value.size() - unit.size(), unit.size(), unit) == 0;
   };
-  if (unit.empty() || !std::all_of(axis.values.begin(), axis.values.end(), has_unit))
-    return {name, in_short(axis.values)};
+  if (unit.empty() || !std::ranges::all_of(axis.values, has_unit)) return {name, in_short(axis.values)};
   Labels labels{fmt::format("{} ({})", name, unit.substr(unit.find_first_not_of(' '))), {}};
   for (const std::string& value : axis.values) labels.values.push_back(value.substr(0, value.size() - unit.size()));
   return labels;
@@ -199,9 +275,8 @@ Shown shown_of(const Metrics& figures, Score by) {
 }
 
 bool are_priced(const SweepRows& rows) {
-  return std::any_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) {
-    return std::any_of(row.schedules.begin(), row.schedules.end(),
-                       [](const Metrics& each) { return each.cost.has_value(); });
+  return std::ranges::any_of(rows.rows, [](const Row& row) {
+    return std::ranges::any_of(row.schedules, [](const Metrics& each) { return each.cost.has_value(); });
   });
 }
 
@@ -231,8 +306,8 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   // As compare() ranks: against one opponent at everybody's batch; where one of them has no speedup at the same batch,
   // all per token.
   const auto all_have = [&](std::optional<double> Metrics::*speedup) {
-    return std::all_of(row.schedules.begin(), row.schedules.end(),
-                       [&](const Metrics& each) { return !each.fits() || (each.*speedup).has_value(); });
+    return std::ranges::all_of(row.schedules,
+                               [&](const Metrics& each) { return !each.fits() || (each.*speedup).has_value(); });
   };
   if (by == Score::kSameBatch && all_have(&Metrics::over_best_synchronous)) return figures.over_best_synchronous;
   const bool per_token = by == Score::kSameBatch && !all_have(&Metrics::speedup_same_batch);
@@ -250,39 +325,6 @@ Standing standing_at(const Row& row, const Merit& merit) {
 }
 
 std::optional<std::size_t> winner_of(const Row& row, const Merit& merit) { return standing_at(row, merit).winner; }
-
-namespace {
-
-/// Whether a column holds what an earlier one does: the best of some schedules is one of them as it is written.
-bool repeats(const Row& row, std::size_t schedule) {
-  const Metrics& figures = row.schedules[schedule];
-  return std::any_of(
-      row.schedules.begin(), row.schedules.begin() + static_cast<std::ptrdiff_t>(schedule), [&](const Metrics& each) {
-        return each.tokens_per_second == figures.tokens_per_second && each.update_time == figures.update_time &&
-               each.memory_resident == figures.memory_resident;
-      });
-}
-
-/// The other schedules without a caveat of which the 80 % interval leaves open whether they are faster than the winner;
-/// the fastest first.
-std::vector<std::size_t> close_ones(const Row& row, const Standing& standing, const Merit& merit) {
-  std::vector<std::size_t> close;
-  if (!standing.winner) return close;
-  const std::size_t winner = *standing.winner;
-  for (std::size_t i = 0; i < row.schedules.size(); ++i) {
-    const std::optional<double> score = score_of(row, i, merit.by);
-    if (i == winner || !score || !standing.caveats[i].none() || repeats(row, i)) continue;
-    const double ratio = *score_of(row, winner, merit.by) / *score;
-    if (interval_80(ratio, ratio_spread(row.schedules[i].spread, row.schedules[winner].spread)).low <= 1)
-      close.push_back(i);
-  }
-  std::stable_sort(close.begin(), close.end(), [&](std::size_t a, std::size_t b) {
-    return *score_of(row, a, merit.by) > *score_of(row, b, merit.by);
-  });
-  return close;
-}
-
-}  // namespace
 
 MapCell map_cell(const Row& row, const Merit& merit) {
   if (!row.done()) return {std::nullopt, "!"};
@@ -303,7 +345,7 @@ std::vector<Ranked> ranking_of(const SweepRows& rows, const Merit& merit) {
     if (!standing.best()) continue;
     all.push_back({*score_of(row, *standing.best(), by), {&row, *standing.best(), standing.winner.has_value()}});
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) {
     return a.second.winner != b.second.winner ? a.second.winner : a.first > b.first;
   });
   std::vector<Ranked> ranking;
@@ -328,7 +370,7 @@ std::vector<Faster> faster_ones(const SweepRows& rows, const Merit& merit) {
     }
   }
   std::erase_if(all, [](const Faster& each) { return each.points == 0; });
-  std::stable_sort(all.begin(), all.end(), [](const Faster& a, const Faster& b) { return a.points > b.points; });
+  std::ranges::stable_sort(all, [](const Faster& a, const Faster& b) { return a.points > b.points; });
   return all;
 }
 
@@ -363,34 +405,6 @@ double crossing(double from, double to, double log_ratio_from, double log_ratio_
   return from + share * (to - from);
 }
 
-namespace {
-
-/// Along the axes with numbers of a grid: the points that differ in one axis alone, from its least value on.
-void for_each_line(const SweepRows& rows,
-                   const std::function<void(std::size_t axis, const std::vector<LinePoint>& line)>& visit) {
-  const Heading& heading = rows.heading;
-  if (!heading.grid) return;
-  const std::vector<const Row*> all = by_index(rows);
-  for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
-    const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
-    if (!numbers) continue;
-    const std::vector<std::size_t> order = ascending(numbers->values);
-    const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
-    for (std::size_t first = 0; first < heading.points; ++first) {
-      if (first % span >= stride) continue;  // a line begins at the axis' first value
-      std::vector<LinePoint> line;
-      for (const std::size_t k : order) line.push_back({numbers->values[k], all[first + k * stride]});
-      visit(axis, line);
-    }
-  }
-}
-
-Interval around(const Interval& interval, double value) {
-  return {std::min(interval.low, value), std::max(interval.high, value)};
-}
-
-}  // namespace
-
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
   for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
@@ -411,7 +425,7 @@ std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   });
   std::vector<Crossover> list;
   for (const auto& [key, crossover] : found) list.push_back(crossover);
-  std::stable_sort(list.begin(), list.end(), [](const Crossover& a, const Crossover& b) {
+  std::ranges::stable_sort(list, [](const Crossover& a, const Crossover& b) {
     return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
   });
   return list;
@@ -454,47 +468,13 @@ std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::o
   });
   std::vector<Course> list;
   for (auto& [key, course] : found) list.push_back(std::move(course));
-  std::stable_sort(list.begin(), list.end(), [](const Course& a, const Course& b) {
-    return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
-  });
+  std::ranges::stable_sort(
+      list, [](const Course& a, const Course& b) { return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines); });
   return list;
 }
 
-namespace {
-
-constexpr std::size_t kLeastFlat = 3;
-
-/// What a change of would not be nothing.
-std::vector<double> figures_of(const Row& row) {
-  std::vector<double> figures;
-  for (const Metrics& each : row.schedules)
-    for (const double figure :
-         {each.update_time.value, each.total_time.value, each.cost.value_or(0), static_cast<double>(each.fit.verdict)})
-      figures.push_back(figure);
-  return figures;
-}
-
-/// Figures of some points: the least and the greatest of each.
-struct Bands {
-  std::vector<double> low, high;
-
-  bool takes(const std::vector<double>& figures) {
-    constexpr double kFlat = 1e-3;
-    Bands wider = *this;
-    for (std::size_t i = 0; i < figures.size(); ++i) {
-      wider.low[i] = std::min(low[i], figures[i]);
-      wider.high[i] = std::max(high[i], figures[i]);
-      if (wider.high[i] > (1 + kFlat) * wider.low[i]) return false;
-    }
-    *this = std::move(wider);
-    return true;
-  }
-};
-
-}  // namespace
-
 bool may_be_flat(const Heading& heading) {
-  return heading.grid && std::any_of(heading.axes.begin(), heading.axes.end(), [](const Axis& axis) {
+  return heading.grid && std::ranges::any_of(heading.axes, [](const Axis& axis) {
            return axis.values.size() >= kLeastFlat && numbers_of(axis);
          });
 }
@@ -508,7 +488,7 @@ std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
   const auto close = [&] {
     if (points >= kLeastFlat) {
       range.binds = last->binds;
-      const auto same = std::find_if(ranges.begin(), ranges.end(), [&](const FlatRange& each) {
+      const auto same = std::ranges::find_if(ranges, [&](const FlatRange& each) {
         return each.axis == range.axis && each.low == range.low && each.high == range.high &&
                each.binds.has_value() == range.binds.has_value() &&
                (!each.binds || each.binds->term == range.binds->term);
@@ -543,7 +523,7 @@ std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
     }
     close();
   });
-  std::stable_sort(ranges.begin(), ranges.end(), [](const FlatRange& a, const FlatRange& b) {
+  std::ranges::stable_sort(ranges, [](const FlatRange& a, const FlatRange& b) {
     return std::pair(a.axis, a.low) < std::pair(b.axis, b.low);
   });
   return ranges;
@@ -572,7 +552,7 @@ std::vector<Caution> cautions_in(const SweepRows& rows) {
     for (const std::string& said : row.cautions) ++found.try_emplace(said, Caution{said, 0}).first->second.points;
   std::vector<Caution> list;
   for (const auto& [code, caution] : found) list.push_back(caution);
-  std::stable_sort(list.begin(), list.end(), [](const Caution& a, const Caution& b) { return a.points > b.points; });
+  std::ranges::stable_sort(list, [](const Caution& a, const Caution& b) { return a.points > b.points; });
   return list;
 }
 
@@ -580,12 +560,11 @@ std::vector<Failure> failures_of(const SweepRows& rows) {
   std::map<std::string, Failure> found;
   for (const Row& row : rows.rows) {
     if (row.done()) continue;
-    Failure& failure = found.try_emplace(row.failure, Failure{row.failure, 0, row.index}).first->second;
-    ++failure.points;
+    ++found.try_emplace(row.failure, Failure{row.failure, 0, row.index}).first->second.points;
   }
   std::vector<Failure> list;
   for (const auto& [why, failure] : found) list.push_back(failure);
-  std::stable_sort(list.begin(), list.end(), [](const Failure& a, const Failure& b) { return a.points > b.points; });
+  std::ranges::stable_sort(list, [](const Failure& a, const Failure& b) { return a.points > b.points; });
   return list;
 }
 

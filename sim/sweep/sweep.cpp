@@ -31,8 +31,8 @@ namespace {
 std::vector<std::string> all_settings(const Sweep& sweep, const std::vector<Axis>& axes, const Coordinates& point) {
   // What is set inside of a part that an axis replaces is set in each of them.
   const auto inside = [&](const std::string& set) {
-    return std::any_of(axes.begin(), axes.end(),
-                       [&](const Axis& axis) { return axis.set.empty() && set.rfind(axis.pointer + "/", 0) == 0; });
+    return std::ranges::any_of(
+        axes, [&](const Axis& axis) { return axis.set.empty() && set.rfind(axis.pointer + "/", 0) == 0; });
   };
   std::vector<std::string> settings;
   for (const std::string& set : sweep.set)
@@ -45,7 +45,7 @@ std::vector<std::string> all_settings(const Sweep& sweep, const std::vector<Axis
 
 bool is_grid(const Space& space) {
   return space.kind == Space::Kind::kAxis ||
-         (space.kind == Space::Kind::kProduct && std::all_of(space.parts.begin(), space.parts.end(), is_grid));
+         (space.kind == Space::Kind::kProduct && std::ranges::all_of(space.parts, is_grid));
 }
 
 /// The scenario as it is resolved, without the places that its values come from: those are another machine's.
@@ -54,20 +54,6 @@ std::string without_places(const std::string& resolved) {
   document.root.erase("origins");
   return dump_json(document.root);
 }
-
-}  // namespace
-
-KnobAxis knob_axes(const Sweep& sweep) {
-  return [&sweep](const std::string& name) {
-    const LoadedScenario loaded = load_scenario(sweep.scenario, sweep.set);
-    std::vector<std::size_t> indices;
-    for (const int index : chosen_schedules(loaded.scenario, sweep.schedules))
-      indices.push_back(static_cast<std::size_t>(index));
-    return knob_axis(loaded, indices, name);
-  };
-}
-
-namespace {
 
 /// Where the scenario loads as it is written, what is wrong in an entry is the point's.
 LoadedScenario first_of(const Sweep& sweep) {
@@ -101,13 +87,13 @@ std::vector<std::pair<std::string, bool>> asked_for(const LoadedScenario& first,
   const bool any = words.empty();
   for (const LeftOutSchedule& each : first.left_out) {
     const auto names = [&](const std::string& word) { return word == each.label || word == each.name; };
-    if (!any && std::none_of(words.begin(), words.end(), names)) continue;
+    if (!any && std::ranges::none_of(words, names)) continue;
     ScheduleSpec spec;
     spec.name = each.name;
     out.emplace_back(each.label, is_synchronous(spec));
     const auto names_no_other = [&](const std::string& word) {
       const std::vector<ScheduleSpec>& others = first.scenario.schedules;
-      return names(word) && std::none_of(others.begin(), others.end(), [&](const ScheduleSpec& other) {
+      return names(word) && std::ranges::none_of(others, [&](const ScheduleSpec& other) {
                return word == other.label || word == other.name;
              });
     };
@@ -115,14 +101,95 @@ std::vector<std::pair<std::string, bool>> asked_for(const LoadedScenario& first,
   }
   if (any || !words.empty())
     for (const int index : chosen_schedules(first.scenario, words)) {
-      const ScheduleSpec& spec = first.scenario.schedules[static_cast<std::size_t>(index)];
+      const ScheduleSpec& spec = first.scenario.schedules[index];
       all.emplace_back(spec.label, is_synchronous(spec));
     }
   all.insert(all.end(), out.begin(), out.end());
   return all;
 }
 
+/// Where no schedule fits; it is looked for only there, since it takes as long as some comparisons.
+std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const LoadedScenario& loaded,
+                                     const std::vector<int>& indices, const Evaluations& evaluations) {
+  if (std::ranges::any_of(results, &RunResult::fits)) return {};
+  const WhatIf what_if(loaded, evaluations);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i].ways_to_fit = ways_to_fit(what_if, static_cast<std::size_t>(indices[i]));
+  const std::optional<FastestFit> fastest = fastest_fit(results);
+  if (!fastest) return {};
+  return FittingWay{static_cast<std::size_t>(fastest->result - results.data()), fastest->change,
+                    fastest->total_time.value};
+}
+
+/// Of the schedule that communication keeps waiting for the largest part of its update: what is said of it holds for
+/// the others where they wait at all.
+Binding binding_at(const Scenario& scenario, const std::vector<int>& indices, const std::vector<RunResult>& results,
+                   const Evaluations& evaluations) {
+  std::size_t most = 0;
+  const auto waits = [&](std::size_t i) { return results[i].exposed_communication / results[i].update_time; };
+  for (std::size_t i = 1; i < results.size(); ++i)
+    if (waits(i) > waits(most)) most = i;
+  return binding_of(*evaluations.play(scenario, scenario.schedules[indices[most]]));
+}
+
+/// Adds the tuned schedules to those of a point, or says why there are none.
+void add_tuned_to(Row& row, Scenario& scenario, std::vector<int>& indices, std::vector<std::size_t>& places,
+                  const Evaluations& evaluations) {
+  const std::size_t delayed = row.left_out.size() - 2, synchronous = delayed + 1;
+  const bool any_delayed =
+      std::ranges::any_of(indices, [&](int index) { return !is_synchronous(scenario.schedules[index]); });
+  if (!any_delayed) row.left_out[delayed] = "no delayed or local schedule can be had here";
+  if (any_delayed)
+    add_tuned_columns(scenario, indices, evaluations);
+  else
+    add_tuned(scenario, indices, evaluations);
+  if (!scenario.best_synchronous) {
+    row.left_out[synchronous] = "no synchronous schedule can be had here";
+    if (any_delayed) row.left_out[delayed] = "no synchronous schedule can be had here to hold it against";
+    return;
+  }
+  row.best_synchronous = scenario.best_synchronous->name();
+  if (any_delayed) row.best_delayed = scenario.best_delayed->name();
+  if (any_delayed) places.push_back(delayed);
+  places.push_back(synchronous);
+}
+
+/// Puts what was played to its place among the columns of the heading.
+void spread_out(Row& row, const std::vector<std::size_t>& places) {
+  std::vector<Metrics> all(row.left_out.size(), no_figures());
+  for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = row.schedules[i];
+  row.schedules = std::move(all);
+  if (row.alone) row.alone->schedule = places[row.alone->schedule];
+  if (row.way_to_fit) row.way_to_fit->schedule = places[row.way_to_fit->schedule];
+  if (std::ranges::all_of(row.left_out, [](const std::string& why) { return why.empty(); })) row.left_out.clear();
+}
+
+/// Whether speedups are over the heading's baseline, or over one that the point chooses.
+bool keeps_baseline(const Heading& heading) {
+  return std::ranges::none_of(heading.axes, [](const Axis& axis) { return axis.pointer == "/baseline"; });
+}
+
+/// Of a point that cannot have the heading's baseline.
+void drop_speedups(std::vector<RunResult>& results) {
+  for (RunResult& each : results) {
+    each.speedup.reset();
+    each.speedup_same_batch.reset();
+    each.speedup_interval.reset();
+    each.speedup_same_batch_interval.reset();
+  }
+}
+
 }  // namespace
+
+KnobAxis knob_axes(const Sweep& sweep) {
+  return [&sweep](const std::string& name) {
+    const LoadedScenario loaded = load_scenario(sweep.scenario, sweep.set);
+    std::vector<std::size_t> indices;
+    for (const int index : chosen_schedules(loaded.scenario, sweep.schedules))
+      indices.push_back(static_cast<std::size_t>(index));
+    return knob_axis(loaded, indices, name);
+  };
+}
 
 std::vector<std::string> files_of(const Sweep& sweep) { return first_of(sweep).files; }
 
@@ -140,8 +207,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   const LoadedScenario first = first_of(sweep);
   heading.scenario = first.scenario.name;
   const auto varies = [&](std::string_view place) {
-    return std::any_of(heading.axes.begin(), heading.axes.end(),
-                       [&](const Axis& axis) { return axis.pointer.rfind(place, 0) == 0; });
+    return std::ranges::any_of(heading.axes, [&](const Axis& axis) { return axis.pointer.rfind(place, 0) == 0; });
   };
   const Training& training = first.scenario.training;
   if (!varies("/model")) heading.trains.model = first.scenario.model.name;
@@ -173,85 +239,6 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   add_labels(heading.axes, parse_json(first.resolved(), "").root);
   return heading;
 }
-
-namespace {
-
-/// Where no schedule fits; it is looked for only there, since it takes as long as some comparisons.
-std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const LoadedScenario& loaded,
-                                     const std::vector<int>& indices, const Evaluations& evaluations) {
-  if (std::any_of(results.begin(), results.end(), [](const RunResult& result) { return result.fits(); })) return {};
-  const WhatIf what_if(loaded, evaluations);
-  for (std::size_t i = 0; i < results.size(); ++i)
-    results[i].ways_to_fit = ways_to_fit(what_if, static_cast<std::size_t>(indices[i]));
-  const std::optional<FastestFit> fastest = fastest_fit(results);
-  if (!fastest) return {};
-  return FittingWay{static_cast<std::size_t>(fastest->result - results.data()), fastest->change,
-                    fastest->total_time.value};
-}
-
-/// Of the schedule that communication keeps waiting for the largest part of its update: what is said of it holds for
-/// the others where they wait at all.
-Binding binding_at(const Scenario& scenario, const std::vector<int>& indices, const std::vector<RunResult>& results,
-                   const Evaluations& evaluations) {
-  std::size_t most = 0;
-  const auto waits = [&](std::size_t i) { return results[i].exposed_communication / results[i].update_time; };
-  for (std::size_t i = 1; i < results.size(); ++i)
-    if (waits(i) > waits(most)) most = i;
-  const Division own = evaluations.divided(scenario, scenario.schedules[static_cast<std::size_t>(indices[most])]);
-  return binding_of(*evaluations.play(own.scenario, own.spec));
-}
-
-/// Adds the tuned schedules to those of a point, or says why there are none.
-void add_tuned_to(Row& row, Scenario& scenario, std::vector<int>& indices, std::vector<std::size_t>& places,
-                  const Evaluations& evaluations) {
-  const std::size_t delayed = row.left_out.size() - 2, synchronous = delayed + 1;
-  const bool any_delayed = std::any_of(indices.begin(), indices.end(), [&](int index) {
-    return !is_synchronous(scenario.schedules[static_cast<std::size_t>(index)]);
-  });
-  if (!any_delayed) row.left_out[delayed] = "no delayed or local schedule can be had here";
-  if (any_delayed)
-    add_tuned_columns(scenario, indices, evaluations);
-  else
-    add_tuned(scenario, indices, evaluations);
-  if (!scenario.best_synchronous) {
-    row.left_out[synchronous] = "no synchronous schedule can be had here";
-    if (any_delayed) row.left_out[delayed] = "no synchronous schedule can be had here to hold it against";
-    return;
-  }
-  row.best_synchronous = scenario.best_synchronous->name();
-  if (any_delayed) row.best_delayed = scenario.best_delayed->name();
-  if (any_delayed) places.push_back(delayed);
-  places.push_back(synchronous);
-}
-
-/// Puts what was played to its place among the columns of the heading.
-void spread_out(Row& row, const std::vector<std::size_t>& places) {
-  std::vector<Metrics> all(row.left_out.size(), no_figures());
-  for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = row.schedules[i];
-  row.schedules = std::move(all);
-  if (row.alone) row.alone->schedule = places[row.alone->schedule];
-  if (row.way_to_fit) row.way_to_fit->schedule = places[row.way_to_fit->schedule];
-  if (std::all_of(row.left_out.begin(), row.left_out.end(), [](const std::string& why) { return why.empty(); }))
-    row.left_out.clear();
-}
-
-/// Whether speedups are over the heading's baseline, or over one that the point chooses.
-bool keeps_baseline(const Heading& heading) {
-  return std::none_of(heading.axes.begin(), heading.axes.end(),
-                      [](const Axis& axis) { return axis.pointer == "/baseline"; });
-}
-
-/// Of a point that cannot have the heading's baseline.
-void drop_speedups(std::vector<RunResult>& results) {
-  for (RunResult& each : results) {
-    each.speedup.reset();
-    each.speedup_same_batch.reset();
-    each.speedup_interval.reset();
-    each.speedup_same_batch_interval.reset();
-  }
-}
-
-}  // namespace
 
 Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, NetworkKind network, PartCache& cache) {
   Row row{index, point_of(sweep.space, index), {}, {}, {}, {}};

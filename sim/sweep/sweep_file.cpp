@@ -1,6 +1,4 @@
 // Reads accosim.sweep/1.
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <utility>
 

@@ -45,7 +45,7 @@ Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const
 
 std::size_t only_together(const SweepRows& rows) {
   if (!rows.heading.fair) return 0;
-  return static_cast<std::size_t>(std::count_if(rows.rows.begin(), rows.rows.end(), [](const Row& row) {
+  return static_cast<std::size_t>(std::ranges::count_if(rows.rows, [](const Row& row) {
     return row.done() && !row.alone && standing_at(row, {Score::kTokens, {}}).best();
   }));
 }
@@ -60,7 +60,7 @@ std::vector<WorthCourse> worth_courses(const SweepRows& rows, std::optional<std:
     const auto each_once = [&](const std::string Alone::*name) {
       std::vector<std::string> names;
       for (const Row* const row : course.rows) names.push_back((*row->alone).*name);
-      std::sort(names.begin(), names.end());
+      std::ranges::sort(names);
       names.erase(std::unique(names.begin(), names.end()), names.end());
       return names;
     };

@@ -77,6 +77,24 @@ Change set_key(const char* key, const char* value) {
   };
 }
 
+/// A schedule in its usual form, with the dtypes of another.
+JsonValue usual_entry(const ScheduleTraits& traits, const ScheduleSpec& spec) {
+  return json_object({{"name", traits.name},
+                      {"label", spec.label},
+                      {"parameter_dtype", name_of(spec.parameter_dtype)},
+                      {"gradient_dtype", name_of(spec.gradient_dtype)},
+                      {"optimizer_dtype", name_of(spec.optimizer_dtype)}});
+}
+
+/// Keys that say how gradients are reduced after the backward pass do not go with reductions beside it.
+std::optional<Alternative> reduce_beside(const Trial& trial) {
+  const ScheduleSpec& spec = trial.spec();
+  if (is_own_step(trial) || !traits_of(spec).takes("overlap") || spec.overlap != Overlap::kNone) return std::nullopt;
+  JsonValue entry = usual_entry(traits_of(spec), spec);
+  entry.set("overlap", JsonValue(name_of(Overlap::kBackward)));
+  return Alternative{"overlap backward", {}, {fmt::format("/schedules/{}={}", trial.index, dump_json(entry))}};
+}
+
 }  // namespace
 
 std::vector<std::string> joined(std::vector<std::string> set, const std::vector<std::string>& more) {
@@ -143,28 +161,6 @@ Change divide_micro_batch(Fits fits) {
   };
 }
 
-namespace {
-
-/// A schedule in its usual form, with the dtypes of another.
-JsonValue usual_entry(const ScheduleTraits& traits, const ScheduleSpec& spec) {
-  return json_object({{"name", traits.name},
-                      {"label", spec.label},
-                      {"parameter_dtype", name_of(spec.parameter_dtype)},
-                      {"gradient_dtype", name_of(spec.gradient_dtype)},
-                      {"optimizer_dtype", name_of(spec.optimizer_dtype)}});
-}
-
-/// Keys that say how gradients are reduced after the backward pass do not go with reductions beside it.
-std::optional<Alternative> reduce_beside(const Trial& trial) {
-  const ScheduleSpec& spec = trial.spec();
-  if (is_own_step(trial) || !traits_of(spec).takes("overlap") || spec.overlap != Overlap::kNone) return std::nullopt;
-  JsonValue entry = usual_entry(traits_of(spec), spec);
-  entry.set("overlap", JsonValue(name_of(Overlap::kBackward)));
-  return Alternative{"overlap backward", {}, {fmt::format("/schedules/{}={}", trial.index, dump_json(entry))}};
-}
-
-}  // namespace
-
 Change schedule(const ScheduleTraits& traits) {
   return [&traits](const Trial& trial) -> std::optional<Alternative> {
     const ScheduleSpec& spec = trial.spec();
@@ -200,8 +196,7 @@ std::vector<Change> keys_that_hide() {
 int largest_micro_batch(const Trial& trial, const Fits& fits) {
   const Cluster& cluster = trial.scenario.cluster;
   const int now = cluster.nodes.front().micro_batch_size;
-  if (std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
-                  [&](const NodeGroup& group) { return group.micro_batch_size != now; }))
+  if (std::ranges::any_of(cluster.nodes, [&](const NodeGroup& group) { return group.micro_batch_size != now; }))
     return 0;
   int fitting = 0, too_many = now;
   while (too_many - fitting > 1) {

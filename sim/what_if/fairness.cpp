@@ -12,7 +12,6 @@
 #include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
@@ -31,10 +30,10 @@ constexpr std::size_t kMostShares = 4;  ///< numbers that a label lists
 std::vector<Share> shares_of(const Scenario& scenario) {
   std::vector<Share> shares;
   for (const Crew& crew : crews_of(scenario.cluster)) {
-    const NodeGroup& group = scenario.cluster.nodes[static_cast<std::size_t>(crew.group)];
+    const NodeGroup& group = scenario.cluster.nodes[crew.group];
     const int gpu = crew.gpus.front();
-    shares.push_back({group.name, device_name(scenario.cluster, group.devices[static_cast<std::size_t>(gpu)]),
-                      crew.ranks, group.micro_batch_size, accumulation_steps_of(group, gpu, scenario.training)});
+    shares.push_back({group.name, device_name(scenario.cluster, group.devices[gpu]), crew.ranks, group.micro_batch_size,
+                      accumulation_steps_of(group, gpu, scenario.training)});
   }
   return shares;
 }
@@ -44,15 +43,13 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
   std::vector<std::string> texts;
   for (const Share& share : shares) {
     const std::pair<int, int> work(share.accumulation_steps, sizes ? share.micro_batch_size : 0);
-    if (std::find(works.begin(), works.end(), work) != works.end()) continue;
+    if (std::ranges::find(works, work) != works.end()) continue;
     works.push_back(work);
     const char* const noun = texts.empty() ? (work.first == 1 ? " micro-batch" : " micro-batches") : "";
     texts.push_back(sizes ? fmt::format("{}{} of {}", work.first, noun, work.second) : fmt::format("{}", work.first));
   }
   if (texts.size() > kMostShares) {
-    const auto [least, most] = std::minmax_element(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
-      return a.accumulation_steps < b.accumulation_steps;
-    });
+    const auto [least, most] = std::ranges::minmax_element(shares, {}, &Share::accumulation_steps);
     return fmt::format("{} to {} micro-batches", least->accumulation_steps, most->accumulation_steps);
   }
   const bool one = texts.size() == 1 && works.front().first == 1;
@@ -62,14 +59,14 @@ std::string work_in_words(const std::vector<Share>& shares, bool sizes) {
 /// "Balanced at 22 and 10 micro-batches each A100-SXM4-80GB does 22 and each V100-SXM2-32GB 10."; empty where all do
 /// the same.
 std::string shares_in_words(const FairBaseline& balanced) {
-  const bool sizes = std::any_of(balanced.shares.begin(), balanced.shares.end(), [&](const Share& share) {
+  const bool sizes = std::ranges::any_of(balanced.shares, [&](const Share& share) {
     return share.micro_batch_size != balanced.shares.front().micro_batch_size;
   });
   std::vector<std::string> texts;
   for (const Share& share : balanced.shares) {
     const std::string text = fmt::format("each {} does {}{}", share.device, share.accumulation_steps,
                                          sizes ? fmt::format(" of {}", share.micro_batch_size) : std::string());
-    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   }
   if (texts.size() < 2 || texts.size() > kMostShares) return {};
   return fmt::format("In \"{}\" {}.", balanced.label, in_words(texts));
@@ -97,8 +94,9 @@ int even_micro_batch(const Scenario& scenario, ScheduleSpec spec, const Evaluati
 }
 
 bool has_other_sizes(const Cluster& one, const Cluster& other) {
-  return !std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), other.nodes.end(),
-                     [](const NodeGroup& a, const NodeGroup& b) { return a.micro_batch_size == b.micro_batch_size; });
+  return !std::ranges::equal(one.nodes, other.nodes, [](const NodeGroup& a, const NodeGroup& b) {
+    return a.micro_batch_size == b.micro_batch_size;
+  });
 }
 
 ScheduleSpec with_balance(ScheduleSpec spec, Balance balance) {
@@ -141,9 +139,8 @@ class FairPlays {
   /// On all GPUs, with everybody's micro-batches as they are written.
   FairBaseline undivided() const {
     const std::vector<NodeGroup>& groups = scenario_.cluster.nodes;
-    const bool sizes = std::any_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
-      return group.micro_batch_size != groups.front().micro_batch_size;
-    });
+    const bool sizes = std::ranges::any_of(
+        groups, [&](const NodeGroup& group) { return group.micro_batch_size != groups.front().micro_batch_size; });
     return played(evaluations_.divided(scenario_, with_balance(written, Balance::kNone)), sizes);
   }
 
@@ -192,7 +189,7 @@ class FairPlays {
 
 /// The one with the nearest samples per update; of at least one.
 const FairBaseline& nearest_of(const std::vector<FairBaseline>& baselines, double samples) {
-  return *std::min_element(baselines.begin(), baselines.end(), [&](const FairBaseline& a, const FairBaseline& b) {
+  return *std::ranges::min_element(baselines, [&](const FairBaseline& a, const FairBaseline& b) {
     return std::abs(a.samples_per_update - samples) < std::abs(b.samples_per_update - samples);
   });
 }
@@ -211,8 +208,7 @@ std::string undivided_in_words(const Cluster& cluster, const FairPlays& plays) {
   if (!meets_every_micro_batch(plays.written)) return {};
   std::vector<std::string> groups;
   for (const NodeGroup& group : cluster.nodes)
-    if (std::any_of(group.devices.begin(), group.devices.end(),
-                    [&](const Device& device) { return !(device == group.devices.front()); }))
+    if (std::ranges::any_of(group.devices, [&](const Device& device) { return !(device == group.devices.front()); }))
       groups.push_back(fmt::format("\"{}\"", group.name));
   if (groups.empty()) return {};
   return fmt::format(
@@ -233,7 +229,7 @@ struct Alone {
 std::vector<Alone> kinds_alone(const Scenario& scenario, const FairPlays& plays, double samples) {
   std::vector<Kind> kinds = kinds_of(scenario.cluster);
   if (kinds.size() < 2) return {};
-  std::stable_sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.gpus > b.gpus; });
+  std::ranges::stable_sort(kinds, [](const Kind& a, const Kind& b) { return a.gpus > b.gpus; });
   std::vector<Alone> all;
   for (std::size_t i = 0; i < std::min(kinds.size(), kMostParts); ++i) {
     const Scenario kept = part_of(scenario, kept_of(scenario.cluster, kinds[i].device));
@@ -272,7 +268,7 @@ Adding::Whole beside(const FairBaseline& whole, const FairBaseline& alone) {
     return share.accumulation_steps != first.accumulation_steps || share.micro_batch_size != first.micro_batch_size;
   };
   return {times, interval_80(times, ratio_spread(whole.spread, alone.spread)), whole.work,
-          std::none_of(whole.shares.begin(), whole.shares.end(), differs), whole.fits};
+          std::ranges::none_of(whole.shares, differs), whole.fits};
 }
 
 std::optional<Adding> adding_to(const std::vector<Alone>& parts, const FairPlays& plays, const FairBaseline& balanced) {
@@ -296,6 +292,38 @@ std::string times(double factor) { return fmt::format("{:.{}f}", factor, std::ab
 /// "the 16 V100-SXM2-32GB"; of one GPU without its number.
 std::string with_article(const std::string& gpus) {
   return "the " + (gpus.rfind("1 ", 0) == 0 ? gpus.substr(2) : gpus);
+}
+
+std::string stages_in_words(const Parallel& parallel) {
+  constexpr const char* kWhy =
+      "Unlike GPUs are stages of one pipeline, so that no work can be divided among model replicas";
+  return parallel.blocks_by_speed
+             ? fmt::format("{}: the stages share the blocks by their speed instead.", kWhy)
+             : fmt::format("{}: --set /training/parallel/stage_layers=speed shares the blocks by the stages' speed.",
+                           kWhy);
+}
+
+bool accumulates(const Scenario& scenario, const RunResult& result) {
+  const std::optional<AddedSchedule>& tuned = scenario.best_delayed;
+  const bool divided = tuned && tuned->balanced && scenario.schedules[tuned->index].label == result.label;
+  return result.label != scenario.baseline && !divided &&
+         accumulates_while_waiting(*schedule_labelled(scenario, result.label));
+}
+
+/// At the samples that are asked for, then at those of the schedules that accumulate more.
+std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<const RunResult*>& gaining,
+                                          const FairPlays& plays) {
+  std::vector<FairBaseline> baselines{plays.balanced_at(samples_asked(scenario))};
+  for (const RunResult* const result : gaining) {
+    const double samples = result->samples_per_update;
+    const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
+    if (known || meets_every_micro_batch(plays.written)) continue;
+    FairBaseline more = plays.balanced_at(samples);
+    const bool same =
+        std::ranges::any_of(baselines, [&](const FairBaseline& each) { return each.shares == more.shares; });
+    if (!same) baselines.push_back(std::move(more));
+  }
+  return baselines;
 }
 
 }  // namespace
@@ -351,42 +379,6 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
   if (!part.fits) text += "; it does not fit into their memory";
   return text + ".";
 }
-
-namespace {
-
-std::string stages_in_words(const Parallel& parallel) {
-  constexpr const char* kWhy =
-      "Unlike GPUs are stages of one pipeline, so that no work can be divided among model replicas";
-  return parallel.blocks_by_speed
-             ? fmt::format("{}: the stages share the blocks by their speed instead.", kWhy)
-             : fmt::format("{}: --set /training/parallel/stage_layers=speed shares the blocks by the stages' speed.",
-                           kWhy);
-}
-
-bool accumulates(const Scenario& scenario, const RunResult& result) {
-  const std::optional<AddedSchedule>& tuned = scenario.best_delayed;
-  const bool divided = tuned && tuned->balanced && scenario.schedules[tuned->index].label == result.label;
-  return result.label != scenario.baseline && !divided &&
-         accumulates_while_waiting(*schedule_labelled(scenario, result.label));
-}
-
-/// At the samples that are asked for, then at those of the schedules that accumulate more.
-std::vector<FairBaseline> balanced_at_all(const Scenario& scenario, const std::vector<const RunResult*>& gaining,
-                                          const FairPlays& plays) {
-  std::vector<FairBaseline> baselines{plays.balanced_at(samples_asked(scenario))};
-  for (const RunResult* const result : gaining) {
-    const double samples = result->samples_per_update;
-    const bool known = std::abs(nearest_of(baselines, samples).samples_per_update / samples - 1) <= kEqualSamples;
-    if (known || meets_every_micro_batch(plays.written)) continue;
-    FairBaseline more = plays.balanced_at(samples);
-    const bool same = std::any_of(baselines.begin(), baselines.end(),
-                                  [&](const FairBaseline& each) { return each.shares == more.shares; });
-    if (!same) baselines.push_back(std::move(more));
-  }
-  return baselines;
-}
-
-}  // namespace
 
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
                                const Evaluations& evaluations) {

@@ -74,7 +74,7 @@ std::string ways_to_hide(const WhatIf& what_if, std::size_t schedule) {
     const double ratio = estimated_time_per_sample(then->scenario, then->spec(), evaluations) / before;
     if (ratio < kClearlyFaster) ways.push_back({change->text, ratio});
   }
-  std::stable_sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.ratio < b.ratio; });
+  std::ranges::stable_sort(ways, {}, &Way::ratio);
   std::string text;
   for (std::size_t i = 0; i < std::min(kMostNamed, ways.size()); ++i)
     text += fmt::format("{}{} ({:.2f} x the time)", i == 0 ? "" : "; ", ways[i].change, ways[i].ratio);

@@ -8,15 +8,11 @@
 #include "models/base/json.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 
 namespace accosim {
 namespace {
-
-bool reduces_once(const ScheduleSpec& spec) { return !meets_every_micro_batch(spec); }
 
 bool takes(const ScheduleSpec& spec, const char* key) { return traits_of(spec).takes(key); }
 
@@ -24,7 +20,7 @@ bool takes(const ScheduleSpec& spec, const char* key) { return traits_of(spec).t
 using Change = std::string (*)(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to);
 
 std::string reduce_once(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
-  if (!takes(now, "sync") || reduces_once(now) || !reduces_once(to)) return "";
+  if (!takes(now, "sync") || !meets_every_micro_batch(now) || meets_every_micro_batch(to)) return "";
   now.sync = Sync::kLastMicroBatch;
   return "no_sync: one reduction an update";
 }
@@ -139,6 +135,22 @@ bool same_run(ScheduleSpec a, const ScheduleSpec& b) {
   return a == b;
 }
 
+/// Tokens per second of a play at the work that is asked for.
+double rate_of(const SteadyPlay& play) { return worked_per_update(play).tokens / play.measured.update_time.value; }
+
+/// Seconds a sample of a rung at as many samples an update as the last one has. One that reduces after every
+/// micro-batch takes as many times as long as it would accumulating() as it does at the work asked for: what no_sync
+/// brings is not larger because another schedule's batch has grown.
+std::optional<double> time_at(const Scenario& scenario, const Rung& rung, const Rung& last,
+                              const Evaluations& evaluations) {
+  const double samples = last.samples_per_update;
+  if (&rung == &last) return rung.update_time.value / samples;
+  const ScheduleSpec spec = accumulating(rung.spec);
+  const std::optional<double> time = time_at_batch(scenario, spec, samples, evaluations);
+  if (!time || spec == rung.spec) return time;
+  return *time * rate_of(*evaluations.play(scenario, spec)) / rung.tokens_per_second;
+}
+
 }  // namespace
 
 bool known_at_same_batch(const Ladder& ladder) {
@@ -147,26 +159,21 @@ bool known_at_same_batch(const Ladder& ladder) {
 }
 
 double shown_speedup(const Ladder& ladder, std::size_t rung) {
-  if (rung == 0) return 1;
   const Rung& one = ladder.rungs[rung];
-  return known_at_same_batch(ladder) ? *one.speedup_same_batch : one.speedup;
+  return rung > 0 && known_at_same_batch(ladder) ? *one.speedup_same_batch : one.speedup;
 }
 
 double shown_times(const Ladder& ladder, std::size_t rung) {
-  if (rung == 0) return 1;
   const Rung& one = ladder.rungs[rung];
-  return known_at_same_batch(ladder) ? *one.times_same_batch : one.times;
+  return rung > 0 && known_at_same_batch(ladder) ? *one.times_same_batch : one.times;
 }
 
 std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to) {
-  std::vector<Rung> rungs(1);
-  rungs[0].change = from.label;
-  rungs[0].spec = from;
+  std::vector<Rung> rungs;
   const auto add = [&](std::string change, const ScheduleSpec& spec) {
-    rungs.emplace_back();
-    rungs.back().change = std::move(change);
-    rungs.back().spec = spec;
+    rungs.push_back({.change = std::move(change), .spec = spec});
   };
+  add(from.label, from);
   ScheduleSpec now = from;
   const auto walk_to = [&](const ScheduleSpec& next, const std::string& name) {
     for (const Change& change : kChanges) {
@@ -196,26 +203,6 @@ std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& fr
   }
   return rungs;
 }
-
-namespace {
-
-/// Tokens per second of a play at the work that is asked for.
-double rate_of(const SteadyPlay& play) { return worked_per_update(play).tokens / play.measured.update_time.value; }
-
-/// Seconds a sample of a rung at as many samples an update as the last one has. One that reduces after every
-/// micro-batch takes as many times as long as it would accumulating() as it does at the work asked for: what no_sync
-/// brings is not larger because another schedule's batch has grown.
-std::optional<double> time_at(const Scenario& scenario, const Rung& rung, const Rung& last,
-                              const Evaluations& evaluations) {
-  const double samples = last.samples_per_update;
-  if (&rung == &last) return rung.update_time.value / samples;
-  const ScheduleSpec spec = accumulating(rung.spec);
-  const std::optional<double> time = time_at_batch(scenario, spec, samples, evaluations);
-  if (!time || spec == rung.spec) return time;
-  return *time * rate_of(*evaluations.play(scenario, spec)) / rung.tokens_per_second;
-}
-
-}  // namespace
 
 Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
               const Evaluations& evaluations) {

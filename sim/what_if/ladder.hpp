@@ -16,14 +16,14 @@ namespace accosim {
 struct Rung {
   std::string change;  ///< from the rung before: "no_sync: one reduction an update"; of the first its label
   ScheduleSpec spec;
-  Seconds update_time;
+  Seconds update_time{};
   double samples_per_update = 0;
   double tokens_per_second = 0;
   double times = 1;    ///< tokens per second over those of the rung before
   double speedup = 1;  ///< and over those of the first
   /// The same at as many samples an update as the last rung has. What a rung loses that reduces after every micro-batch
   /// is what it loses at the work asked for. Absent where this rung, or the one it is over, cannot be played at so few.
-  std::optional<double> times_same_batch, speedup_same_batch;
+  std::optional<double> times_same_batch{}, speedup_same_batch{};
   /// Of an identity of the schedules: this rung is never more times as fast at the same batch as the rung `most_over`,
   /// a serial ZeRO-1. 0: there is none.
   double most_same_batch = 0;

@@ -47,8 +47,7 @@ constexpr FastestAdapter kFastestAdapters[] = {
 constexpr double kRounding = 1.05;
 
 const Generation* generation_of(const Device& device) {
-  const auto known = std::find_if(std::begin(kGenerations), std::end(kGenerations),
-                                  [&](const Generation& each) { return each.architecture == device.architecture; });
+  const auto known = std::ranges::find(kGenerations, device.architecture, &Generation::architecture);
   return known == std::end(kGenerations) ? nullptr : known;
 }
 
@@ -101,8 +100,7 @@ std::optional<Warning> joined(const Cluster& cluster, std::size_t group) {
 
 std::optional<Warning> between(const Cluster& cluster, std::size_t group) {
   const NodeGroup& nodes = cluster.nodes[group];
-  const auto fastest = std::find_if(std::begin(kFastestAdapters), std::end(kFastestAdapters),
-                                    [&](const FastestAdapter& each) { return each.kind == nodes.nics.kind; });
+  const auto fastest = std::ranges::find(kFastestAdapters, nodes.nics.kind, &FastestAdapter::kind);
   const BytesPerSecond written = nodes.nics.bandwidth;
   if (fastest == std::end(kFastestAdapters) || gpu_count(cluster) <= nodes.gpus ||
       written <= kRounding * fastest->bandwidth)

@@ -6,10 +6,6 @@
 #include <utility>
 
 #include "models/read/read_parallel.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -22,8 +18,7 @@ void keep_pauses(std::vector<Pause>& pauses, const std::vector<bool>& kept) {
     const bool all = pause.ranks.empty();
     std::vector<int> ranks;
     for (const int rank : pause.ranks)
-      if (kept[static_cast<std::size_t>(rank)])
-        ranks.push_back(static_cast<int>(std::count(kept.begin(), kept.begin() + rank, true)));
+      if (kept[rank]) ranks.push_back(static_cast<int>(std::count(kept.begin(), kept.begin() + rank, true)));
     pause.ranks = std::move(ranks);
     if (all || !pause.ranks.empty()) left.push_back(std::move(pause));
   }
@@ -37,14 +32,13 @@ Kept all_of(const Cluster& cluster, bool kept) {
 }
 
 bool is_uniform(const NodeGroup& group) {
-  return std::all_of(group.devices.begin(), group.devices.end(),
-                     [&](const Device& device) { return device == group.devices.front(); });
+  return std::ranges::all_of(group.devices, [&](const Device& device) { return device == group.devices.front(); });
 }
 
 int gpus_of(const Cluster& cluster, const Kept& kept) {
   int gpus = 0;
   for (std::size_t g = 0; g < kept.size(); ++g)
-    gpus += cluster.nodes[g].count * static_cast<int>(std::count(kept[g].begin(), kept[g].end(), true));
+    gpus += cluster.nodes[g].count * static_cast<int>(std::ranges::count(kept[g], true));
   return gpus;
 }
 
@@ -69,7 +63,7 @@ std::vector<Kind> kinds_of(const Cluster& cluster) {
   std::vector<Kind> kinds;
   for (const NodeGroup& group : cluster.nodes)
     for (const Device& device : group.devices) {
-      auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind& each) { return each.device == device; });
+      auto kind = std::ranges::find(kinds, device, &Kind::device);
       if (kind == kinds.end()) kind = kinds.insert(kinds.end(), Kind{device, 0});
       kind->gpus += group.count;
     }
@@ -92,7 +86,7 @@ std::vector<Part> uniform_parts(const Cluster& cluster) {
   std::vector<Part> parts;
   const auto add = [&](std::string name, Kept kept) {
     if (kept == all_of(cluster, true)) return;
-    if (std::any_of(parts.begin(), parts.end(), [&](const Part& part) { return part.kept == kept; })) return;
+    if (std::ranges::any_of(parts, [&](const Part& part) { return part.kept == kept; })) return;
     parts.push_back({std::move(name), others_of(cluster, kept, kinds), gpus_of(cluster, kept), std::move(kept)});
   };
   for (const Kind& kind : kinds) add(name_of(cluster, kind), kept_of(cluster, kind.device));
@@ -104,7 +98,7 @@ std::vector<Part> uniform_parts(const Cluster& cluster) {
     const Kind kind{group.devices.front(), gpus_of(cluster, kept)};
     add(fmt::format("{} of \"{}\"", name_of(cluster, kind), group.name), std::move(kept));
   }
-  std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.gpus > b.gpus; });
+  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) { return a.gpus > b.gpus; });
   if (parts.size() > kMostParts) parts.resize(kMostParts);
   return parts;
 }
@@ -112,8 +106,7 @@ std::vector<Part> uniform_parts(const Cluster& cluster) {
 Scenario part_of(const Scenario& scenario, const Kept& kept) {
   Scenario part = scenario;
   std::vector<bool> ranks;
-  for (const Place& place : places_of(scenario.cluster))
-    ranks.push_back(kept[static_cast<std::size_t>(place.group)][static_cast<std::size_t>(place.gpu)]);
+  for (const Place& place : places_of(scenario.cluster)) ranks.push_back(kept[place.group][place.gpu]);
   keep_pauses(part.training.unsteady.pauses, ranks);
   part.cluster.nodes.clear();
   for (std::size_t g = 0; g < kept.size(); ++g) {
@@ -150,8 +143,8 @@ std::string lacking_alone(const Scenario& part, const ScheduleSpec& spec) {
       !holds_replicas(part.cluster, island_of(spec), parallel))
     return "they hold no whole replicas of a model that is split as here";
   const int first = part.cluster.nodes.front().gpus;
-  const bool alike = std::all_of(part.cluster.nodes.begin(), part.cluster.nodes.end(),
-                                 [&](const NodeGroup& group) { return group.gpus == first; });
+  const bool alike =
+      std::ranges::all_of(part.cluster.nodes, [&](const NodeGroup& group) { return group.gpus == first; });
   return is_hybrid(spec) && !alike ? "hybrid sharding needs as many GPUs in every node" : "";
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "models/base/statistics.hpp"
-#include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -35,8 +34,7 @@ std::vector<double> idle_of(const std::vector<Crew>& crews, const SteadyPlay& pl
   std::vector<double> idle(crews.size());
   for (std::size_t rank = 0; rank < play.costs->places.size(); ++rank) {
     const Place& place = play.costs->places[rank];
-    idle[crew_of.at({place.group, place.gpu})] +=
-        play.measured.ranks[static_cast<std::size_t>(play.folded.class_of[rank])].idle_fraction;
+    idle[crew_of.at({place.group, place.gpu})] += play.measured.ranks[play.folded.class_of[rank]].idle_fraction;
   }
   for (std::size_t c = 0; c < crews.size(); ++c) idle[c] /= crews[c].ranks;
   return idle;
@@ -47,7 +45,7 @@ using OfSize = std::function<std::optional<Trial>(int micro_batch)>;
 
 bool fits(const Trial& trial, const Evaluations& evaluations) {
   const Shared<Costs> costs = evaluations.costs(trial.scenario, trial.spec());
-  return std::all_of(costs->kinds.begin(), costs->kinds.end(), [&](const RankKind& kind) {
+  return std::ranges::all_of(costs->kinds, [&](const RankKind& kind) {
     return memory_of(kind, trial.spec(), trial.scenario.training.gradient_accumulation_steps).total() <=
            kind.device.memory;
   });
@@ -74,13 +72,10 @@ std::string better_micro_batch(const WhatIf& what_if, std::size_t schedule, cons
   if (waiting.group == holding.group || family_of(scenario.model).measured) return {};
   if (scenario.schedules[schedule].balance != Balance::kNone) return {};
   const auto time = [&](const Crew& crew) {
-    const int kind_of = play.costs->kind_of[static_cast<std::size_t>(crew.first_rank)];
-    const RankKind& kind = play.costs->kinds[static_cast<std::size_t>(kind_of)];
+    const RankKind& kind = play.costs->kinds[play.costs->kind_of[crew.first_rank]];
     return kind.forward + kind.backward;
   };
-  const auto size = [&](const Crew& crew) {
-    return scenario.cluster.nodes[static_cast<std::size_t>(crew.group)].micro_batch_size;
-  };
+  const auto size = [&](const Crew& crew) { return scenario.cluster.nodes[crew.group].micro_batch_size; };
   const double ratio = time(holding) / time(waiting);
   if (ratio <= 1) return {};
   const double now = samples_per_update(play) / play.measured.update_time.value;
@@ -142,15 +137,12 @@ std::optional<Warning> ranks_wait(const WhatIf& what_if, std::size_t schedule, c
   const Scenario& scenario = what_if.scenario();
   const std::vector<Crew> crews = crews_of(scenario.cluster);
   const std::vector<double> idle = idle_of(crews, play);
-  const auto [least, most] = std::minmax_element(idle.begin(), idle.end());
+  const auto [least, most] = std::ranges::minmax_element(idle);
   if (*most < kMuchIdle || *most - *least < kMuchMore) return std::nullopt;
-  const Crew &waiting = crews[static_cast<std::size_t>(most - idle.begin())],
-             &holding = crews[static_cast<std::size_t>(least - idle.begin())];
+  const Crew &waiting = crews[most - idle.begin()], &holding = crews[least - idle.begin()];
   const std::vector<std::vector<int>> teams =
       teams_of(scenario.cluster, scenario.training.parallel, island_of(scenario.schedules[schedule]));
-  const auto team_of = [&](const Crew& crew) {
-    return teams[static_cast<std::size_t>(crew.group)][static_cast<std::size_t>(crew.gpus.front())];
-  };
+  const auto team_of = [&](const Crew& crew) { return teams[crew.group][crew.gpus.front()]; };
   const bool stages =
       scenario.training.parallel.pipeline > 1 && team_of(waiting) == team_of(holding);  // of one pipeline
   std::string advice =

@@ -11,12 +11,10 @@
 #include "models/base/quantity.hpp"
 #include "models/base/stages.hpp"
 #include "models/base/text.hpp"
-#include "models/price/price.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
@@ -80,8 +78,8 @@ std::optional<Warning> recompute_saves_nothing(const WhatIf& what_if, std::size_
   const std::optional<double> ratio = needless_recompute(what_if, schedule, kLittleSaved * result.memory_resident);
   if (!ratio) return std::nullopt;
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
-  const bool fused = std::none_of(groups.begin(), groups.end(),
-                                  [](const NodeGroup& group) { return group.attention == Attention::kNaive; });
+  const bool fused =
+      std::ranges::none_of(groups, [](const NodeGroup& group) { return group.attention == Attention::kNaive; });
   return Warning{
       "recompute_saves_nothing",
       fmt::format("activation_recompute {} saves no memory and takes {:.3f} times the time{}", name_of(set), *ratio,
@@ -106,9 +104,7 @@ std::optional<Warning> computes_in_fp32(const Scenario& scenario, const Schedule
 std::optional<Warning> autocast_casts_nothing(const Scenario& scenario, const ScheduleSpec& spec) {
   const Training& training = scenario.training;
   const auto is_wide = [](const ScheduleSpec& each) { return bytes_of(each.parameter_dtype) > Bytes{2}; };
-  if (training.autocast == Autocast::kNone ||
-      std::any_of(scenario.schedules.begin(), scenario.schedules.end(), is_wide))
-    return std::nullopt;
+  if (training.autocast == Autocast::kNone || std::ranges::any_of(scenario.schedules, is_wide)) return std::nullopt;
   const bool by_precision = spec.parameter_dtype == training.precision;
   return Warning{"autocast_casts_nothing",
                  fmt::format("autocast {} casts no weights: parameters are stored in {} already{}",
@@ -194,8 +190,7 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
   const int asked = play.accumulation_steps;
   const int rounds = rounds_of(spec);
   const std::vector<RankKind>& kinds = play.costs->kinds;
-  const bool all_own =
-      std::all_of(kinds.begin(), kinds.end(), [](const RankKind& kind) { return kind.own_steps.has_value(); });
+  const bool all_own = std::ranges::all_of(kinds, [](const RankKind& kind) { return kind.own_steps.has_value(); });
   if (!all_own && rounds > 1 && rounds * spec.micro_batches_per_round != asked)
     return Warning{"rounds_set_the_batch",
                    fmt::format("two rounds of at least {} micro-batches each stand against {} that "
@@ -203,8 +198,8 @@ std::optional<Warning> batch_differs(const ScheduleSpec& spec, const SteadyPlay&
                                spec.micro_batches_per_round, asked),
                    "leave micro_batches_per_round out, or set it to half of gradient_accumulation_steps"};
   if (result.batch_inflation <= kMuchInflation) return std::nullopt;
-  const bool unlike = std::any_of(kinds.begin(), kinds.end(),
-                                  [&](const RankKind& kind) { return !(kind.device == kinds.front().device); });
+  const bool unlike =
+      std::ranges::any_of(kinds, [&](const RankKind& kind) { return !(kind.device == kinds.front().device); });
   if (traits_of(spec).local && inner_updates_of(spec, *play.costs).second > spec.inner_updates && rounds == 1)
     return Warning{
         "batch_grows",
@@ -279,38 +274,34 @@ void warn_of_constants(const Costs& costs, std::vector<Warning>& warnings) {
   if (std::optional<Warning> warning = seldom_measured(costs.cluster)) warnings.push_back(*std::move(warning));
   for (const RankKind& kind : costs.kinds) {
     const FitUse use = fit_use(kind);
+    const auto share = [&](const char* code, double of_time, const char* which, const char* advice) {
+      warnings.push_back(
+          {code, fmt::format("{:.0f} % of the compute time on {} is {}", 100 * of_time, kind.device.name, which),
+           advice});
+    };
+    const auto no_step = [&](const char* code, const char* but, const char* advice) {
+      warnings.push_back(
+          {code, fmt::format("no training step on {} was published that accosim knows{}", kind.device.name, but),
+           advice});
+    };
     if (use.extrapolated > kMuchFitted)
-      warnings.push_back(
-          {"extrapolated",
-           fmt::format("{:.0f} % of the compute time on {} is in kernels larger or smaller than any that "
-                       "was measured",
-                       100 * use.extrapolated, kind.device.name),
-           "trust the trend, not the figure; measure such kernels and run accosim fit"});
+      share("extrapolated", use.extrapolated, "in kernels larger or smaller than any that was measured",
+            "trust the trend, not the figure; measure such kernels and run accosim fit");
     if (kind.device.steps == StepEvidence::kOtherGeneration)
-      warnings.push_back({"no_step_measured",
-                          fmt::format("no training step on {} was published that accosim knows", kind.device.name),
-                          "the interval is that of 88 published steps, each generation's predicted by the fits of "
-                          "another (accosim validate --leave-out generation): they are off by 11.4 % in the mean"});
+      no_step("no_step_measured", "",
+              "the interval is that of 88 published steps, each generation's predicted by the fits of another (accosim "
+              "validate --leave-out generation): they are off by 11.4 % in the mean");
     if (kind.device.steps == StepEvidence::kRelative)
-      warnings.push_back({"steps_of_a_relative",
-                          fmt::format("no training step on {} was published that accosim knows, only on other parts "
-                                      "of its architecture",
-                                      kind.device.name),
-                          "expect some 10 % more error"});
+      no_step("steps_of_a_relative", ", only on other parts of its architecture", "expect some 10 % more error");
     if (use.other_generation > kMuchFitted)
-      warnings.push_back(
-          {"other_generation",
-           fmt::format("{:.0f} % of the compute time on {} is priced by constants of another generation",
-                       100 * use.other_generation, kind.device.name),
-           "the interval is that of generations left out, whose published steps are off by 11.4 % in the mean "
-           "(accosim validate --leave-out generation); measure kernels on the part itself and run accosim "
-           "fit"});
+      share(
+          "other_generation", use.other_generation, "priced by constants of another generation",
+          "the interval is that of generations left out, whose published steps are off by 11.4 % in the mean (accosim "
+          "validate --leave-out generation); measure kernels on the part itself and run accosim fit");
     else if (use.inherited > kMuchFitted)
-      warnings.push_back({"inherited_constants",
-                          fmt::format("{:.0f} % of the compute time on {} is priced by constants that were measured on "
-                                      "another part of its architecture",
-                                      100 * use.inherited, kind.device.name),
-                          "expect some 10 % more error; measure kernels on the part itself and run accosim fit"});
+      share("inherited_constants", use.inherited,
+            "priced by constants that were measured on another part of its architecture",
+            "expect some 10 % more error; measure kernels on the part itself and run accosim fit");
   }
 }
 
@@ -380,7 +371,7 @@ std::optional<Warning> too_short(const SteadyPlay& play, const RunResult& result
 Warning work_is_divided(const Scenario& divided, const ScheduleSpec& spec) {
   std::string work, set;
   for (const Crew& crew : crews_of(divided.cluster)) {
-    const NodeGroup& group = divided.cluster.nodes[static_cast<std::size_t>(crew.group)];
+    const NodeGroup& group = divided.cluster.nodes[crew.group];
     work += fmt::format("{}each {} does {}{} of {}", work.empty() ? "" : ", ", name_of(divided.cluster, crew),
                         accumulation_steps_of(group, crew.gpus.front(), divided.training),
                         work.empty() ? " micro-batches" : "", group.micro_batch_size);
@@ -408,34 +399,36 @@ std::string advice_to_hide(const WhatIf& what_if, std::size_t schedule, bool hos
   return fmt::format("any of these is faster: {}; {}{}", ways, of_network, more);
 }
 
+std::optional<Warning> is_exposed(const WhatIf& what_if, std::size_t schedule, const RunResult& result,
+                                  bool host_copies) {
+  const double exposed = result.exposed_communication / result.update_time;
+  if (exposed <= kMuchExposed) return std::nullopt;
+  return Warning{"communication_exposed",
+                 fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
+                 advice_to_hide(what_if, schedule, host_copies)};
+}
+
 std::vector<Warning> warnings_of(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play,
                                  const RunResult& result) {
   const Scenario& scenario = what_if.scenario();
   const ScheduleSpec& spec = scenario.schedules[schedule];
-  std::vector<Warning> warnings = looks_wrong(scenario.cluster);
-  for (const std::optional<Warning>& warning :
-       {may_not_fit(result), computes_in_fp32(scenario, spec), autocast_casts_nothing(scenario, spec),
-        unread_keys(scenario), recompute_saves_nothing(what_if, schedule, result), keeps_precision(scenario),
-        casts_on_the_wire(spec, play)})
-    if (warning) warnings.push_back(*warning);
   const bool host_copies = binding_of(play).term == kHostCopies;
-  for (std::optional<Warning> warning : {too_short(play, result), batch_differs(spec, play, result, host_copies)})
-    if (warning) warnings.push_back(std::move(*warning));
-  if (std::optional<Warning> warning = idle_nics(scenario.cluster)) warnings.push_back(std::move(*warning));
-  if (std::optional<Warning> warning = slow_choice(what_if, schedule, play)) warnings.push_back(std::move(*warning));
-  const double exposed = result.exposed_communication / result.update_time;
-  if (exposed > kMuchExposed)
-    warnings.push_back({"communication_exposed",
-                        fmt::format("{:.0f} % of an update is communication that no computation hides", 100 * exposed),
-                        advice_to_hide(what_if, schedule, host_copies)});
-  if (std::optional<Warning> warning = ranks_wait(what_if, schedule, play)) warnings.push_back(std::move(*warning));
-  if (std::any_of(play.costs->kinds.begin(), play.costs->kinds.end(), is_launch_bound))
+  std::vector<Warning> warnings = looks_wrong(scenario.cluster);
+  const auto add = [&](const std::vector<std::optional<Warning>>& some) {
+    for (const std::optional<Warning>& warning : some)
+      if (warning) warnings.push_back(*warning);
+  };
+  add({may_not_fit(result), computes_in_fp32(scenario, spec), autocast_casts_nothing(scenario, spec),
+       unread_keys(scenario), recompute_saves_nothing(what_if, schedule, result), keeps_precision(scenario),
+       casts_on_the_wire(spec, play), too_short(play, result), batch_differs(spec, play, result, host_copies),
+       idle_nics(scenario.cluster), slow_choice(what_if, schedule, play),
+       is_exposed(what_if, schedule, result, host_copies), ranks_wait(what_if, schedule, play)});
+  if (std::ranges::any_of(play.costs->kinds, is_launch_bound))
     warnings.push_back({"launch_bound", "the host launches kernels more slowly than the GPU runs them",
                         "raise micro_batch_size; the prediction then depends on launch_interval"});
   warn_of_constants(*play.costs, warnings);
-  for (const std::optional<Warning>& warning : {window_warning(play.folded.graph), meets_nobody(spec, *play.costs),
-                                                statistics_warning(spec, *play.costs, result.statistics)})
-    if (warning) warnings.push_back(*warning);
+  add({window_warning(play.folded.graph), meets_nobody(spec, *play.costs),
+       statistics_warning(spec, *play.costs, result.statistics)});
   warn_of_draws(play, result, warnings);
   warn_of_evaluation(spec, play.costs, warnings);
   if (result.steady.lockstep)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "models/price/price.hpp"
@@ -56,8 +55,7 @@ class Trials {
 
   /// Of a split model, whose plays are long, by its passes alone where the schedule stays as it is.
   void time(WayToFit& way, const Trial& with, const Trial& without) const {
-    const bool split = model_ranks_of(without.scenario.training.parallel) > 1;
-    way.estimated = split && with.spec() == without.spec();
+    way.estimated = model_ranks_of(without.scenario.training.parallel) > 1 && with.spec() == without.spec();
     if (way.estimated)
       way.time_ratio = least_of(with) / least_of(without);
     else
@@ -86,14 +84,6 @@ class Trials {
   std::size_t schedule_;
 };
 
-/// Synchronous schedules that shard something.
-std::vector<Change> sharded_schedules() {
-  std::vector<Change> changes;
-  for (const ScheduleTraits& traits : schedules())
-    if (traits.sharding != Sharding::kNothing && !traits.delayed && !traits.local) changes.push_back(schedule(traits));
-  return changes;
-}
-
 void append(std::vector<Change>& changes, std::vector<Change> more) {
   for (Change& change : more) changes.push_back(std::move(change));
 }
@@ -117,7 +107,9 @@ std::vector<Change> changes_alone(const Trial& now, const Fits& surely_fits) {
     if (has_own_micro_batches(now.spec())) changes.push_back(divide_micro_batch(surely_fits));
   }
   append(changes, schedule_keys());
-  append(changes, sharded_schedules());
+  // Synchronous schedules that shard something.
+  for (const ScheduleTraits& traits : schedules())
+    if (traits.sharding != Sharding::kNothing && !traits.delayed && !traits.local) changes.push_back(schedule(traits));
   return changes;
 }
 
@@ -148,9 +140,14 @@ std::string list_of(const std::vector<WayToFit>& ways, FitVerdict verdict) {
   return found > kMostSaid ? fmt::format("{}; and {} more", text, found - kMostSaid) : text;
 }
 
-std::string together_in_words(const std::vector<WayToFit>& together) {
+std::string changes_of(const std::vector<WayToFit>& together) {
   std::string all;
   for (const WayToFit& way : together) all += (all.empty() ? "" : ", ") + way.change;
+  return all;
+}
+
+std::string together_in_words(const std::vector<WayToFit>& together) {
+  const std::string all = changes_of(together);
   const WayToFit& last = together.back();
   if (last.fits()) return fmt::format("together these do: {} ({:.2f} x the time)", all, last.time_ratio);
   if (last.fit.verdict == FitVerdict::kTight)
@@ -165,10 +162,9 @@ Bytes saved(const Need& before, const Need& then) {
   if (then.kinds.size() == before.kinds.size()) return before.memory() - then.kinds[before.least].parts.total();
   const auto is_it = [&](const KindMemory& kind) {
     return kind.device == least.device &&
-           (least.stages.empty() || std::binary_search(kind.stages.begin(), kind.stages.end(), least.stages.front()));
+           (least.stages.empty() || std::ranges::binary_search(kind.stages, least.stages.front()));
   };
-  const auto same = std::find_if(then.kinds.begin(), then.kinds.end(), is_it);
-  return before.memory() - same->parts.total();  // kinds that hold as much are one
+  return before.memory() - std::ranges::find_if(then.kinds, is_it)->parts.total();  // kinds that hold as much are one
 }
 
 WayToFit way_of(const Alternative& change, const Need& before, const Need& then) {
@@ -197,7 +193,7 @@ std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const
 }
 
 void sort_by_verdict(std::vector<WayToFit>& ways) {
-  std::stable_sort(ways.begin(), ways.end(), [](const WayToFit& a, const WayToFit& b) {
+  std::ranges::stable_sort(ways, [](const WayToFit& a, const WayToFit& b) {
     return std::pair(a.fit.verdict, a.time_ratio) < std::pair(b.fit.verdict, b.time_ratio);
   });
 }
@@ -210,10 +206,6 @@ void play_first(std::vector<WayToFit>& ways, const Trial& now, const Trials& tri
     sort_by_verdict(ways);
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// The one with which it fits, after those before it; nullptr where there is none.
 const WayToFit* last_way(const WaysToFit& ways) {
@@ -232,9 +224,8 @@ std::optional<FastestFit> fastest_fit(const std::vector<RunResult>& results) {
     if (last == nullptr) continue;
     const Seconds time = last->time_ratio * result.total_time;
     if (fastest && time >= fastest->total_time) continue;
-    std::string change;
-    for (const WayToFit& way : result.ways_to_fit.together) change += (change.empty() ? "" : ", ") + way.change;
-    fastest = FastestFit{&result, change.empty() ? last->change : change, time};
+    const std::string changes = changes_of(result.ways_to_fit.together);
+    fastest = FastestFit{&result, changes.empty() ? last->change : changes, time};
   }
   return fastest;
 }

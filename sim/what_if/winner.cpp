@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
@@ -20,8 +19,8 @@ void name_faster(Standing& standing) {
   standing.faster.clear();
   for (std::size_t i = 0; i < standing.times.size(); ++i)
     if (standing.times[i] > kNoticeablyFaster && !standing.caveats[i].none()) standing.faster.push_back(i);
-  std::stable_sort(standing.faster.begin(), standing.faster.end(),
-                   [&](std::size_t a, std::size_t b) { return standing.times[a] > standing.times[b]; });
+  std::ranges::stable_sort(standing.faster,
+                           [&](std::size_t a, std::size_t b) { return standing.times[a] > standing.times[b]; });
 }
 
 }  // namespace
@@ -32,16 +31,13 @@ int Caveats::count() const {
 }
 
 Contender contender_of(const Metrics& figures, std::optional<double> score) {
-  return {score, figures.statistics, figures.batch_inflation, figures.fit.probability, false, figures.updates_late};
+  return {{figures.statistics, figures.batch_inflation, figures.fit.probability, false, figures.updates_late}, score};
 }
 
 Caveats caveats_of(const Contender& contender, const WinnerRule& rule) {
-  Caveats caveats;
-  caveats.statistics = contender.statistics;
-  if (contender.batch_growth > rule.batch_growth * (1 + kRounding)) caveats.batch_growth = contender.batch_growth;
-  if (contender.fit_probability < rule.fit_probability) caveats.fit_probability = contender.fit_probability;
-  caveats.loss_unreached = contender.loss_unreached;
-  caveats.updates_late = contender.updates_late;
+  Caveats caveats = contender;
+  if (caveats.batch_growth <= rule.batch_growth * (1 + kRounding)) caveats.batch_growth = 1;
+  if (caveats.fit_probability >= rule.fit_probability) caveats.fit_probability = 1;
   return caveats;
 }
 
@@ -53,18 +49,17 @@ Standing standing_of(const std::vector<Contender>& contenders, const WinnerRule&
     standing.caveats.push_back(caveats_of(contenders[i], rule));
     if (contenders[i].score) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return *contenders[a].score > *contenders[b].score; });
-  const auto winner =
-      std::find_if(order.begin(), order.end(), [&](std::size_t i) { return standing.caveats[i].none(); });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t a, std::size_t b) { return *contenders[a].score > *contenders[b].score; });
+  const auto winner = std::ranges::find_if(order, [&](std::size_t i) { return standing.caveats[i].none(); });
   if (winner != order.end()) standing.winner = *winner;
   const auto price = [&](std::size_t i) {
     const bool no_room = contenders[i].fit_probability < kMayFit;
     return std::tuple(no_room, no_room ? -contenders[i].fit_probability : 0, standing.caveats[i].count());
   };
   if (!standing.winner && !order.empty())
-    standing.nearest = *std::min_element(order.begin(), order.end(),
-                                         [&](std::size_t a, std::size_t b) { return price(a) < price(b); });
+    standing.nearest =
+        *std::ranges::min_element(order, [&](std::size_t a, std::size_t b) { return price(a) < price(b); });
   standing.times.assign(contenders.size(), 0);
   for (const std::size_t i : order) standing.times[i] = *contenders[i].score / *contenders[*standing.best()].score;
   name_faster(standing);
@@ -77,8 +72,7 @@ bool is_decided_by_loss(const RunResult& result) {
 
 std::vector<Contender> contenders_of(const std::vector<RunResult>& results, const std::string& baseline) {
   const auto all_have = [&](std::optional<double> Metrics::*speedup) {
-    return std::all_of(results.begin(), results.end(),
-                       [&](const RunResult& each) { return (each.*speedup).has_value(); });
+    return std::ranges::all_of(results, [&](const RunResult& each) { return (each.*speedup).has_value(); });
   };
   std::optional<double> Metrics::*const score = all_have(&Metrics::over_best_synchronous)
                                                     ? &Metrics::over_best_synchronous

@@ -27,8 +27,8 @@ struct WinnerRule {
 /// What a schedule costs besides its time. What does not count against it has the value that it has here.
 struct Caveats {
   Statistics statistics = Statistics::kSynchronous;
-  double batch_growth = 1;      ///< above the rule's
-  double fit_probability = 1;   ///< below the rule's
+  double batch_growth = 1;      ///< above the rule's, and of a contender whatever it is
+  double fit_probability = 1;   ///< likewise, below the rule's
   bool loss_unreached = false;  ///< its runs never reached the loss that the others are compared at
   int updates_late = 1;         ///< where the statistics are those of late gradients
 
@@ -37,13 +37,8 @@ struct Caveats {
 };
 
 /// A schedule's figures as far as they decide.
-struct Contender {
+struct Contender : Caveats {
   std::optional<double> score{};  ///< the higher the faster; absent: it has none and takes no part
-  Statistics statistics = Statistics::kSynchronous;
-  double batch_growth = 1;
-  double fit_probability = 1;
-  bool loss_unreached = false;
-  int updates_late = 1;
 };
 /// Without a loss.
 Contender contender_of(const Metrics& figures, std::optional<double> score);

@@ -17,10 +17,10 @@
 namespace accosim {
 namespace {
 
-Contender plain(double score) { return {score, Statistics::kSynchronous, 1, 1, false}; }
-Contender late(double score) { return {score, Statistics::kStaleGradients, 1, 1, false}; }
-Contender grown(double score, double batch) { return {score, Statistics::kSynchronous, batch, 1, false}; }
-Contender likely(double score, double fits) { return {score, Statistics::kSynchronous, 1, fits, false}; }
+Contender plain(double score) { return {{Statistics::kSynchronous, 1, 1, false}, score}; }
+Contender late(double score) { return {{Statistics::kStaleGradients, 1, 1, false}, score}; }
+Contender grown(double score, double batch) { return {{Statistics::kSynchronous, batch, 1, false}, score}; }
+Contender likely(double score, double fits) { return {{Statistics::kSynchronous, 1, fits, false}, score}; }
 
 using Indices = std::vector<std::size_t>;
 
@@ -84,9 +84,9 @@ TEST(Winner, NobodyWithoutACaveatIsFaster) {
   for (int i = 0; i < 500; ++i) {
     std::vector<Contender> all;
     for (int k = 0; k < 6; ++k)
-      all.push_back({random.uniform(0.1, 3),
-                     random.uniform(0, 1) < 0.5 ? Statistics::kSynchronous : Statistics::kReplicasDrift,
-                     random.uniform(1, 1.5), random.uniform(0.7, 1), false});
+      all.push_back({{random.uniform(0, 1) < 0.5 ? Statistics::kSynchronous : Statistics::kReplicasDrift,
+                      random.uniform(1, 1.5), random.uniform(0.7, 1), false},
+                     random.uniform(0.1, 3)});
     const Standing standing = standing_of(all, {});
     ASSERT_TRUE(standing.best().has_value());
     for (std::size_t k = 0; k < all.size(); ++k) {

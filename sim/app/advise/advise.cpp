@@ -53,12 +53,10 @@ std::vector<Option> search_options() {
        .value = std::string(name_of(Objective::kTime)),
        .choices = {name_of(Objective::kTime), name_of(Objective::kCost)},
        .default_shown = true},
-      {.names = "--within",
-       .help = "With --objective cost: name what is done sooner too, where it costs at most so much more, in percent",
-       .value = 2.0,
-       .least = 0,
-       .most = 100,
-       .default_shown = true},
+      number_option(
+          "--within",
+          "With --objective cost: name what is done sooner too, where it costs at most so much more, in percent", 2.0,
+          0, 100),
       {.names = "--over",
        .help = "Vary this, and nothing else: a knob by its name (accosim list knobs), or /json/pointer=10,100,400 "
                "Gbit/s, =0..16:17 or =10..800:20:log; may be repeated, for every combination",
@@ -70,18 +68,12 @@ std::vector<Option> search_options() {
        .value = std::string("2000 points"),
        .empty = "names no number",
        .default_shown = true},
-      {.names = "--batch-tolerance",
-       .help = "How far the samples of an update may be from those asked for, in percent",
-       .value = 100 * kEqualSamples,
-       .least = 0,
-       .most = 100,
-       .default_shown = true},
+      number_option("--batch-tolerance", "How far the samples of an update may be from those asked for, in percent",
+                    100 * kEqualSamples, 0, 100),
       jobs_option(),
-      {.names = "-o,--output",
-       .help = "Write the winner as a scenario, with every value filled in, for compare and the others",
-       .empty = "names no file",
-       .takes = "FILE"},
-      {.names = "--json", .help = "One JSON document instead of text", .value = false},
+      file_option("-o,--output",
+                  "Write the winner as a scenario, with every value filled in, for compare and the others"),
+      json_option(),
       force_option()};
 }
 
@@ -156,14 +148,16 @@ Searched searched_of(const Answer& answer, int jobs, std::vector<TriedPoint>& tr
       answer.asked.within);
 }
 
+bool is_wanted(const Texts& wanted, const ScheduleSpec& spec) {
+  return wanted.empty() || contains(wanted, spec.label) || contains(wanted, spec.name);
+}
+
 /// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
 std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const AdviceQuery& asked, const Texts& wanted,
                                                int jobs) {
   std::vector<std::string> labels;
   for (const ScheduleSpec& spec : scenario.schedules)
-    if (wanted.empty() || spec.label == scenario.baseline || contains(wanted, spec.label) ||
-        contains(wanted, spec.name))
-      labels.push_back(spec.label);
+    if (spec.label == scenario.baseline || is_wanted(wanted, spec)) labels.push_back(spec.label);
   std::vector<WrittenSchedule> all =
       evaluations(jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); });
   for (std::size_t i = 0; i < all.size(); ++i) all[i].label = labels[i];
@@ -208,8 +202,8 @@ void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
   answer.network = network_rate_of(cluster);
   answer.rivals = rivals_of(answer.space, answer.advice, kMostRivals);
   const std::vector<TriedPoint>& points = answer.advice.points;
-  const bool long_to_play = std::any_of(answer.rivals.begin(), answer.rivals.end(),
-                                        [&](std::size_t at) { return points[at].evaluation.passes > kManyPasses; });
+  const bool long_to_play =
+      std::ranges::any_of(answer.rivals, [&](std::size_t at) { return points[at].evaluation.passes > kManyPasses; });
   if (long_to_play) answer.rivals.clear();  // what decides would take longer than the search
   if (answer.rivals.size() < 2 || answer.network.rate <= 0) return;
   answer.takeovers = takeovers_of([&](double factor) {
@@ -246,17 +240,14 @@ void write_winner(const Answer& answer, const std::string& path) {
   const std::size_t winner = *answer.advice.winner;
   std::vector<std::string> settings = answer.asked.set;
   for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
-  const Form& form = answer.space.forms[candidate_of(answer.space, answer.advice.points[winner].index).form];
+  const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
+  const Form& form = answer.space.forms[candidate.form];
   if (form.written) leave_alone(form.label, answer.asked.scenario, settings);
   JsonDocument document = parse_json(load_scenario(answer.asked.scenario, settings).resolved(), "");
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
-  document.root.set("description",
-                    fmt::format("What {}for {}: {}, {}", kChose, answer.name, answer.space.forms[candidate.form].label,
-                                options_in_words(answer.space, candidate)));
-  WholeFile file(path);
-  file.write(write_json(document.root) + "\n");
-  file.commit();
-  tell_written(path, "scenario of " + answer.space.forms[candidate.form].label);
+  document.root.set("description", fmt::format("What {}for {}: {}, {}", kChose, answer.name, form.label,
+                                               options_in_words(answer.space, candidate)));
+  write_whole(path, write_json(document.root) + "\n");
+  tell_written(path, "scenario of " + form.label);
 }
 
 std::vector<Varied> over_of(const Arguments& arguments) {
@@ -271,10 +262,8 @@ std::vector<Varied> over_of(const Arguments& arguments) {
 /// As axes of those of the scenario's schedules that are asked for.
 std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Varied>& over, const Texts& wanted) {
   std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) {
-    const ScheduleSpec& spec = loaded.scenario.schedules[i];
-    if (wanted.empty() || contains(wanted, spec.label) || contains(wanted, spec.name)) indices.push_back(i);
-  }
+  for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
+    if (is_wanted(wanted, loaded.scenario.schedules[i])) indices.push_back(i);
   std::vector<Axis> axes;
   for (const auto& [axis, knob] : over) {
     if (knob == nullptr) axes.push_back(axis);
@@ -326,7 +315,7 @@ void check_axes(const CandidateSpace& space, const Scenario& scenario, const std
 
 /// What a search that was stopped has found, and how to have its answer.
 std::string kept_in_words(Answer answer, std::vector<TriedPoint> tried, const Arguments& arguments) {
-  std::sort(tried.begin(), tried.end(), [](const TriedPoint& a, const TriedPoint& b) { return a.index < b.index; });
+  std::ranges::sort(tried, {}, &TriedPoint::index);
   answer.advice = findings_of(answer.space, {std::move(tried), false}, answer.asked.samples, answer.asked.within);
   if (answer.advice.simulated == 0) return best_so_far_in_words(answer);
   const std::string command = command_of("advise", advise_options(), {"--budget"}, arguments);
@@ -367,7 +356,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
     answer.written = while_shown("playing the schedules as they are written", [&] {
       return written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
     });
-    const bool fits = std::any_of(answer.written.begin(), answer.written.end(), [](const WrittenSchedule& each) {
+    const bool fits = std::ranges::any_of(answer.written, [](const WrittenSchedule& each) {
       return each.refusal.empty() && each.evaluation.state != PointState::kDoesNotFit;
     });
     Searchable searchable = while_shown("looking for candidates", [&] {

@@ -35,22 +35,13 @@ std::vector<Option> picture_options() {
            .choices = {"timeline", "breakdown", "memory", "pipeline", "ladder", "convergence", "curve", "map"},
            .required = true,
            .takes = "KIND"},
-          {.names = "-o,--output",
-           .help = "File to write: .svg, or with the package librsvg2-bin .png or .pdf",
-           .empty = "names no file",
-           .required = true,
-           .takes = "FILE"},
+          file_option("-o,--output", "File to write: .svg, or with the package librsvg2-bin .png or .pdf", true),
           {.names = "--theme",
            .help = "Colours: light, dark, or print (greys and patterns)",
            .value = std::string("light"),
            .choices = {"light", "dark", "print"},
            .default_shown = true},
-          {.names = "--width",
-           .help = "Width in pixels",
-           .value = 1000,
-           .least = kLeastPlotWidth,
-           .most = kMostPlotWidth,
-           .default_shown = true}};
+          number_option("--width", "Width in pixels", 1000, kLeastPlotWidth, kMostPlotWidth)};
 }
 
 PlotStyle style_of(const Arguments& arguments) {
@@ -79,42 +70,39 @@ Compared compared(const Arguments& arguments) {
   return {evaluations, std::move(loaded.scenario), std::move(indices), std::move(results)};
 }
 
-std::string schedules_of(const Compared& all) { return so_many(all.indices.size(), "schedule"); }
+/// `draw` makes the picture, which is one of `what`.
+template <class Draw>
+ExitCode plot_compared(const Arguments& arguments, const char* what, const Draw& draw) {
+  const Compared all = compared(arguments);
+  write_picture(arguments.text("--output"), draw(all, style_of(arguments)),
+                fmt::format("{} of {}", what, so_many(all.indices.size(), "schedule")));
+  return ExitCode::kDone;
+}
 
 ExitCode plot_timeline(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"),
-                timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments),
-                             style_of(arguments)),
-                "timeline of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "timeline", [&](const Compared& all, const PlotStyle& style) {
+    return timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments), style);
+  });
 }
 
 ExitCode plot_breakdown(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(
-      arguments.text("--output"),
-      breakdown_svg(heading_of(all.scenario), breakdowns_of(all.scenario, all.indices, all.results, all.evaluations),
-                    style_of(arguments)),
-      "breakdown of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "breakdown", [](const Compared& all, const PlotStyle& style) {
+    return breakdown_svg(heading_of(all.scenario),
+                         breakdowns_of(all.scenario, all.indices, all.results, all.evaluations), style);
+  });
 }
 
 ExitCode plot_memory(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"),
-                memory_svg(heading_of(all.scenario), memory_bars(all.results), style_of(arguments)),
-                "memory of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "memory", [](const Compared& all, const PlotStyle& style) {
+    return memory_svg(heading_of(all.scenario), memory_bars(all.results), style);
+  });
 }
 
 ExitCode plot_pipeline(const Arguments& arguments) {
-  const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"),
-                pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
-                             all.results, style_of(arguments)),
-                "pipeline of " + schedules_of(all));
-  return ExitCode::kDone;
+  return plot_compared(arguments, "pipeline", [](const Compared& all, const PlotStyle& style) {
+    return pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
+                        all.results, style);
+  });
 }
 
 ExitCode plot_ladder(const Arguments& arguments) {
@@ -151,9 +139,9 @@ ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const char* wh
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
   // Those with the values of the other axes.
-  const auto shown = static_cast<std::size_t>(std::count_if(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+  const auto shown = static_cast<std::size_t>(std::ranges::count_if(rows.rows, [&](const Row& row) {
     for (std::size_t i = 0; i < row.point.size(); ++i)
-      if (row.point[i] != cut.at[i] && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end()) return false;
+      if (row.point[i] != cut.at[i] && std::ranges::find(cut.axes, i) == cut.axes.end()) return false;
     return true;
   }));
   write_picture(arguments.text("--output"), draw(rows, cut),

@@ -1,7 +1,6 @@
 // Completion of the command line in a shell.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
 
 #include "models/spec/shipped.hpp"
@@ -29,12 +28,6 @@ std::vector<Node> nodes_of(const std::vector<Verb>& verbs) {
   std::vector<Node> nodes;
   add_nodes({}, verbs, nodes);
   return nodes;
-}
-
-Texts names_of(const std::vector<Verb>& verbs) {
-  Texts names;
-  for (const Verb& verb : verbs) names.push_back(verb.name);
-  return names;
 }
 
 /// What a value may be.

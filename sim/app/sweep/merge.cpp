@@ -31,7 +31,7 @@ void add(SweepRows& all, const std::string& path, std::vector<std::string>& from
 
 /// One row a point, in their order.
 void settle(SweepRows& all) {
-  std::stable_sort(all.rows.begin(), all.rows.end(), [](const Row& a, const Row& b) {
+  std::ranges::stable_sort(all.rows, [](const Row& a, const Row& b) {
     return a.index != b.index ? a.index < b.index : a.done() && !b.done();
   });
   const auto again = [&](const Row& first, const Row& row) {

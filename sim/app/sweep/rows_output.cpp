@@ -47,7 +47,7 @@ ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
     tell_written(arguments.text("--csv"), "table of " + so_many(rows.rows.size(), "configuration"));
   }
   write_sweep_summary(std::cout, rows, merit, console_options());
-  const bool none = std::none_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  const bool none = std::ranges::none_of(rows.rows, &Row::done);
   if (none && !rows.rows.empty()) throw BadInput("every point failed; the summary says why");
   return ExitCode::kDone;
 }

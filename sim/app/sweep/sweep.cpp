@@ -34,7 +34,7 @@ std::vector<Option> axis_options() {
            "What to vary: /json/pointer=10,100,400 Gbit/s, =0..16:17 (so many, evenly), or =10..800:20:log; or a knob "
            "by its name (accosim list knobs), with all its alternatives; may be repeated, for every combination",
        .value = Texts()},
-      {.names = "--zip", .help = "Go through the axes side by side, not in every combination", .value = false},
+      flag_option("--zip", "Go through the axes side by side, not in every combination"),
       {.names = "--latin-hypercube",
        .help = "Take N points, spread evenly over all axes",
        .value = 0,
@@ -47,26 +47,21 @@ std::vector<Option> axis_options() {
        .least = 0,
        .most = 1e9,
        .needs = "--latin-hypercube"},
-      {.names = "--fair",
-       .help = "Compare each point also with its fastest part alone: one kind of GPU, or one node group",
-       .value = false},
+      flag_option("--fair", "Compare each point also with its fastest part alone: one kind of GPU, or one node group"),
       tuned_option()};
 }
 
 std::vector<Option> work_options() {
-  return {jobs_option(),
-          {.names = "--timeout",
-           .help = "Give up on a point after this long",
-           .value = std::string("10 min"),
-           .default_shown = true},
-          {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
-          {.names = "--shard",
-           .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each "
-                   "part has a file of its own (rows.0-of-8.jsonl); accosim merge joins them"}};
-}
-
-std::vector<Option> file_options() {
   return {
+      jobs_option(),
+      {.names = "--timeout",
+       .help = "Give up on a point after this long",
+       .value = std::string("10 min"),
+       .default_shown = true},
+      {.names = "--memory", .help = "Give up on a point that needs more memory than this, such as 4 GiB"},
+      {.names = "--shard",
+       .help = "Play only part i of n: i/n with i from 0, or auto, as Slurm, mpirun, mpiexec or srun says. Each "
+               "part has a file of its own (rows.0-of-8.jsonl); accosim merge joins them"},
       {.names = "-o,--output",
        .help = "File for the rows, one line of JSON a point, written as they come",
        .empty = "names no file"},
@@ -174,7 +169,7 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
 }
 
 std::vector<Option> sweep_options() {
-  return joined(joined(joined(play_options(), axis_options()), joined(work_options(), file_options())),
+  return joined(joined(joined(play_options(), axis_options()), work_options()),
                 joined(rows_options(), {force_option()}));
 }
 
@@ -197,8 +192,8 @@ std::string kept_in_words(std::size_t left, std::size_t points, const std::strin
 /// How those that took too long may have more time.
 void tell_of_late(const SweepRows& rows, Seconds timeout, const Arguments& arguments) {
   constexpr double kMore = 10;
-  const auto late = std::count_if(rows.rows.begin(), rows.rows.end(),
-                                  [](const Row& row) { return row.failure.rfind(kTookLonger, 0) == 0; });
+  const auto late =
+      std::ranges::count_if(rows.rows, [](const Row& row) { return row.failure.rfind(kTookLonger, 0) == 0; });
   if (late == 0) return;
   const std::string longer = in_shell(print_quantity(kMore * timeout.value, Dimension::kTime));
   tell("accosim: ",
@@ -234,8 +229,7 @@ ExitCode sweep(const Arguments& arguments) {
     play(asked, heading, file, shard, workers, arguments);
   } catch (const Stopped& stop) {
     const std::size_t points = (heading.points + shard.of - 1 - shard.part) / shard.of;
-    const std::size_t left = Left(file, shard, heading.points).count();
-    throw Stopped(stop.signal, kept_in_words(left, points, output, arguments));
+    throw Stopped(stop.signal, kept_in_words(Left(file, shard, heading.points).count(), points, output, arguments));
   }
   file.sort();
   tell_written(output, "rows of " + so_many(file.rows().rows.size(), "configuration"));
