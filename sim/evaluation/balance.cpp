@@ -551,10 +551,10 @@ double least_time(const Balanced& choice, const ScheduleSpec& timed_by, const Ev
          choice.samples;
 }
 
-/// Whether fewer and larger micro-batches of as much work communicate less, or hide more of it behind one.
-bool gains_by_larger(const ScheduleSpec& spec) {
-  return meets_every_micro_batch(spec) ||
-         (is_synchronous(spec) && (spec.overlap != Overlap::kNone || spec.overlap_param_gather));
+/// Whether all communication comes after the last micro-batch: then it is the same in however many.
+bool communicates_last(const ScheduleSpec& spec) {
+  return is_synchronous(spec) && !meets_every_micro_batch(spec) && spec.overlap == Overlap::kNone &&
+         !spec.overlap_param_gather;
 }
 
 }  // namespace
@@ -578,13 +578,13 @@ Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
     if (unfit == -kSurelyFits && !unequal) played.push_back(of(choice));
   };
   remember(best, least);
-  const bool larger_gain = gains_by_larger(timed_by);
+  const bool last = communicates_last(timed_by);
   // Who computes as long in as many micro-batches or more has no less to send, and hides no more of it.
   const auto is_hopeless = [&](const Balanced& choice) {
     if (unsteady.varies() || std::get<0>(least) > -kSurelyFits) return false;
     const std::pair own = of(choice);
     return own.second > std::get<2>(least) || std::any_of(played.begin(), played.end(), [&](const auto& each) {
-             return (each.first <= own.first || !larger_gain) && each.second <= own.second;
+             return (last || each.first <= own.first) && each.second <= own.second;
            });
   };
   const auto take = [&](Balanced choice, bool of_any_samples = false) {
