@@ -21,6 +21,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/evaluation/steady.hpp"
 
@@ -492,10 +493,7 @@ namespace {
 /// As written, with every GPU's number of micro-batches times the same factor, so that the samples are those of the
 /// task or the next fewer that there can be; nothing where one would do more than anybody may, or too few.
 std::optional<Balanced> as_written(const Scenario& scenario, const BalanceTask& task) {
-  int common = 0;  // all can do that part of their work
-  for (const NodeGroup& group : scenario.cluster.nodes)
-    for (int gpu = 0; gpu < group.gpus; ++gpu)
-      common = std::gcd(common, accumulation_steps_of(group, gpu, scenario.training));
+  const int common = common_steps(scenario);
   const double samples = samples_asked(scenario);
   const double parts = task.unit * std::max(1.0, std::floor(task.samples / samples * common / task.unit + 1e-9));
   Balanced result{scenario, samples * parts / common, {}, {}, true};
@@ -517,15 +515,19 @@ using Badness = std::tuple<double, bool, double>;
 Badness badness_of(const Balanced& choice, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
                    const BalanceTask& task, const Evaluations& evaluations) {
   const int steps = choice.scenario.training.gradient_accumulation_steps;
+  const auto is_near = [&](double samples) { return std::abs(samples / task.samples - 1) <= task.near + kRounding; };
   double fits = kSurelyFits;
   for (const ScheduleSpec& spec : must_fit) {
     const Shared<Costs> costs = evaluations.costs(choice.scenario, spec);
     fits = std::min(fits, least_likely(memory_by_kind(costs, spec, steps)).fit.probability);
   }
+  // Steady steps of many micro-batches that all communicate are large plays, and each but the first takes as long.
+  if (meets_every_micro_batch(timed_by) && is_synchronous(timed_by) && !choice.scenario.training.unsteady.varies())
+    return {-fits, !is_near(samples_asked(choice.scenario)),
+            estimated_time_per_sample(choice.scenario, timed_by, evaluations)};
   const auto play = evaluations.play(choice.scenario, timed_by);
   const double samples = samples_per_update(*play);
-  const bool near = std::abs(samples / task.samples - 1) <= task.near + kRounding;
-  return {-fits, !near, play->measured.update_time.value / samples};
+  return {-fits, !is_near(samples), play->measured.update_time.value / samples};
 }
 
 /// Numbers of micro-batches of everybody that are tried.

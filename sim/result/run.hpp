@@ -26,10 +26,6 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
 std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
                                     const Evaluations& evaluations);
 
-/// time_per_sample() at the batch that is asked for, to rank by: of a schedule that does as many micro-batches as it is
-/// told, from plays of few of them.
-double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, const Evaluations& evaluations);
-
 /// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice().
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 

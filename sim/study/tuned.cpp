@@ -22,6 +22,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/bound.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/winner.hpp"

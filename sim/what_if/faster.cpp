@@ -8,6 +8,7 @@
 #include "models/base/reader.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/changes.hpp"

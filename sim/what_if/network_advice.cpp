@@ -13,6 +13,7 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/result/run.hpp"
 

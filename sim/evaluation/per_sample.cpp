@@ -1,0 +1,82 @@
+#include "sim/evaluation/per_sample.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/spec/cluster.hpp"
+#include "models/spec/frameworks.hpp"
+#include "models/spec/parallel.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
+#include "sim/evaluation/bound.hpp"
+#include "sim/evaluation/steady.hpp"
+#include "sim/schedules/schedule.hpp"
+
+namespace accosim {
+namespace {
+
+/// The spec replayed at another number of micro-batches per update.
+ScheduleSpec at_batch(ScheduleSpec spec, int accumulation_steps) {
+  const int rounds = rounds_of(spec);
+  if (rounds > 1) spec.micro_batches_per_round = accumulation_steps / rounds;
+  return spec;
+}
+
+/// Every GPU does n times its part of common_steps(): n micro-batches each, where all do as many.
+Scenario at_steps(Scenario scenario, int n) {
+  const int common = common_steps(scenario);
+  for (NodeGroup& group : scenario.cluster.nodes)
+    for (int& steps : group.accumulation_steps) steps = steps / common * n;
+  // Where all groups have their own it is nobody's, and need not be divisible.
+  scenario.training.gradient_accumulation_steps =
+      std::max(1, scenario.training.gradient_accumulation_steps / common) * n;
+  return scenario;
+}
+
+}  // namespace
+
+int common_steps(const Scenario& scenario) {
+  int common = 0;
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    for (int gpu = 0; gpu < group.gpus; ++gpu)
+      common = std::gcd(common, accumulation_steps_of(group, gpu, scenario.training));
+  return common;
+}
+
+std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,
+                                      const Evaluations& evaluations) {
+  const Scenario replayed = at_steps(scenario, n);
+  const int steps_each = replayed.training.gradient_accumulation_steps;
+  const auto play = evaluations.play(replayed, at_batch(spec, steps_each), steps_each);
+  return {play->measured.update_time.value, samples_per_update(*play)};
+}
+
+double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec,
+                                 const Evaluations& evaluations) {
+  const Division own = evaluations.divided(asked, asked_spec);
+  const Scenario& scenario = own.scenario;
+  const ScheduleSpec& spec = own.spec;
+  constexpr int kFew = 2, kMore = 4;  // micro-batches: from the second on each adds the same
+  const int common = common_steps(scenario);
+  const int stages = scenario.training.parallel.pipeline;
+  const int filled = 2 * std::max(stages, micro_batches_apart(parallel_of(scenario.training, spec)));
+  if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed) {
+    const auto play = evaluations.play(scenario, spec);
+    return play->measured.update_time.value / samples_per_update(*play);
+  }
+  if (stages > 1) {
+    // Once a pipeline is filled each micro-batch adds what its slowest stage takes, or more.
+    const auto least_at = [&](int n) {
+      const Scenario replayed = at_steps(scenario, n);
+      return least_update_time(spec, *evaluations.costs(replayed, spec), replayed.training.gradient_accumulation_steps);
+    };
+    const Seconds each = 1.0 / filled * (least_at(2 * filled) - least_at(filled));
+    return (replayed_at(scenario, spec, filled, evaluations).first + each.value * (common - filled)) /
+           samples_asked(scenario);
+  }
+  const double few = replayed_at(scenario, spec, kFew, evaluations).first,
+               more = replayed_at(scenario, spec, kMore, evaluations).first;
+  return (more + (more - few) / (kMore - kFew) * (common - kMore)) / samples_asked(scenario);
+}
+
+}  // namespace accosim

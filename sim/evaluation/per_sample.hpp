@@ -1,0 +1,24 @@
+// How long a sample takes at the batch that is asked for, from plays of few micro-batches: to rank by. And the same
+// work as many times, of which a batch is made where GPUs do unlike numbers of micro-batches.
+#pragma once
+
+#include <utility>
+
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "sim/evaluation/evaluation.hpp"
+
+namespace accosim {
+
+/// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
+int common_steps(const Scenario& scenario);
+
+/// Seconds of an update in which every GPU does n times its part of common_steps(), and its samples.
+std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,
+                                      const Evaluations& evaluations);
+
+/// Seconds a sample at the batch that is asked for, of what is not drawn: of a schedule that does as many micro-batches
+/// as it is told, from plays of few of them.
+double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, const Evaluations& evaluations);
+
+}  // namespace accosim
