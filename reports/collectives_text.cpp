@@ -108,7 +108,7 @@ void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows
   std::set<std::string> said;
   for (const CollectiveRow& row : by_time_lost(rows))
     if (said.insert(way_of(row) + forced_by(*row.faster)).second)
-      write_wrapped(out, "", choice_in_words(row) + " (" + forced_by(*row.faster) + ").", options.width);
+      write_sentence(out, options, choice_in_words(row) + " (" + forced_by(*row.faster) + ").");
 }
 
 void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {

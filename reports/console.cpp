@@ -234,7 +234,7 @@ std::string laws_of(const std::vector<RunResult>& results) {
 void write_best_synchronous(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
   if (!scenario.best_synchronous) return;
   out << '\n';
-  const auto line = [&](const std::string& text) { write_wrapped(out, "", text, options.width); };
+  const auto line = [&](const std::string& text) { write_sentence(out, options, text); };
   const auto written = [](const AddedSchedule& added) {
     return added.repeats()       ? std::string(" as written")
            : added.entry.empty() ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
@@ -277,11 +277,10 @@ void write_missing(std::ostream& out, const Scenario& scenario, const std::vecto
     if (result.speedup && !result.speedup_same_batch) labels.push_back(result.label);
   if (labels.empty()) return;
   out << '\n';
-  write_wrapped(out, "",
-                fmt::format("\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and "
-                            "may accumulate more by itself. So there is no speedup at the same batch.",
-                            scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel)),
-                options.width);
+  write_sentence(out, options,
+                 "\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and "
+                 "may accumulate more by itself. So there is no speedup at the same batch.",
+                 scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel));
 }
 
 /// Says what the speedups mean, where a reader could take one for the other.
@@ -302,7 +301,7 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
   if (serial && !laws.empty() && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster))
     text += fmt::format(" With identical ranks and serial ZeRO-1 as the baseline that can never exceed {}.", laws);
   out << '\n';
-  write_wrapped(out, "", text, options.width);
+  write_sentence(out, options, text);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
       write_wrapped(out, fmt::format("{:<29} {:>11}  ", name, value), meaning, options.width);
       return;
     }
-    write_wrapped(out, "", value.empty() ? name : fmt::format("{}: {}", name, value), options.width);
+    write_sentence(out, options, value.empty() ? name : fmt::format("{}: {}", name, value));
     write_wrapped(out, "    ", meaning, options.width);
   };
   const bool padded = result.tokens_padded_per_second > 1.0005 * result.tokens_per_second;

@@ -125,7 +125,7 @@ void write_one(std::ostream& out, const char* what, const FigureDifference& figu
   out << fmt::format("{}: {} in A, {} in B{}\n", what, written(figure.value[0]), written(figure.value[1]),
                      figure.value[0] > 0 ? fmt::format(" ({})", human_error(ratio)) : "");
   write_figure(out, figure, written, of_trace, options);
-  write_wrapped(out, "", closing(figure), options.width);
+  write_sentence(out, options, closing(figure));
 }
 
 std::string text_of_value(const std::optional<JsonValue>& value) {
@@ -156,10 +156,9 @@ void write_settings(std::ostream& out, const SettingDifferences& settings, const
       out << fmt::format("and {} more; --json has all\n", settings.differ.size() - kMost);
   }
   if (!settings.whole)
-    write_wrapped(out, "",
-                  "Not all settings are compared: one of the two does not record them, as an older accosim wrote it. "
-                  "Write it anew.",
-                  options.width);
+    write_sentence(out, options,
+                   "Not all settings are compared: one of the two does not record them, as an older accosim wrote it. "
+                   "Write it anew.");
 }
 
 JsonValue settings_json(const SettingDifferences& settings) {
@@ -210,8 +209,7 @@ void write_differences(std::ostream& out, const Differences& differences, const 
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     std::string labels;
     for (const std::string& label : differences.alone[side]) labels += (labels.empty() ? "" : ", ") + printable(label);
-    if (!labels.empty())
-      write_wrapped(out, "", fmt::format("Only in {}: {}", side == 0 ? 'A' : 'B', labels), options.width);
+    if (!labels.empty()) write_sentence(out, options, "Only in {}: {}", side == 0 ? 'A' : 'B', labels);
   }
 }
 

@@ -90,7 +90,7 @@ JsonValue adding_json(const std::optional<Adding>& adding) {
 
 void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options) {
   const auto write_words = [&] {
-    for (const std::string& sentence : fair.words) write_wrapped(out, "", sentence, options.width);
+    for (const std::string& sentence : fair.words) write_sentence(out, options, sentence);
   };
   if (fair.baselines.empty()) {
     if (!fair.words.empty()) out << '\n';

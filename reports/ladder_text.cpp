@@ -86,7 +86,7 @@ void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions&
   table.add(at_same_batch ? "same batch," : "per token,", "logarithmic", bar, true);
   write_table(out, table.columns(), options);
   out << '\n';
-  write_wrapped(out, "", ladder_in_words(ladder), options.width);
+  write_sentence(out, options, ladder_in_words(ladder));
 }
 
 JsonValue ladder_json(const Ladder& ladder) {

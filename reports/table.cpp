@@ -104,6 +104,10 @@ void write_wrapped(std::ostream& out, const std::string& first, const std::strin
   write_line(out, line);
 }
 
+void write_sentence(std::ostream& out, const ConsoleOptions& options, const std::string& text) {
+  write_wrapped(out, "", text, options.width);
+}
+
 void write_table(std::ostream& out, const std::vector<Column>& columns, const ConsoleOptions& options) {
   if (columns.empty()) return;
   std::vector<int> widths;
@@ -153,7 +157,7 @@ void write_table_below(std::ostream& out, const std::string& sentence, const std
                        const ConsoleOptions& options) {
   out << '\n';
   if (!sentence.empty()) {
-    write_wrapped(out, "", sentence, options.width);
+    write_sentence(out, options, sentence);
     out << '\n';
   }
   write_table(out, columns, options);

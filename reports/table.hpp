@@ -2,6 +2,8 @@
 // terminal is narrow instead of running over its edge.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <iosfwd>
 #include <string>
 #include <utility>
@@ -82,6 +84,13 @@ inline constexpr int kProseWidth = 110;
 /// Words of `text` in lines of at most `width` columns, and at most kProseWidth (a longer word has a line to itself).
 /// The first line starts with `first`, the others with as many blanks. Ends with a newline.
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width);
+/// The same with nothing before it: the text, or what fmt::format() makes of it.
+void write_sentence(std::ostream& out, const ConsoleOptions& options, const std::string& text);
+template <typename... Args>
+void write_sentence(std::ostream& out, const ConsoleOptions& options, fmt::format_string<Args...> text,
+                    Args&&... args) {
+  write_sentence(out, options, fmt::vformat(text, fmt::make_format_args(args...)));
+}
 
 /// A table whose first column names the rows. Where it is wider than the terminal it goes on in further blocks, each
 /// with the first column again: no column is dropped, their order stays, and there are as few blocks as the width

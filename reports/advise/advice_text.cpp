@@ -299,7 +299,7 @@ void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& 
       fmt::format("The front: nothing else is as good in {}, memory and bytes sent, and better in one of them.",
                   name_of(answer.asked.objective));
   if (shown < front.size()) text += fmt::format(" {} of {} points are shown; --json has all.", shown, front.size());
-  write_wrapped(out, "", text, options.width);
+  write_sentence(out, options, text);
 }
 
 std::string why_in_words(const Answer& answer) {
@@ -427,15 +427,15 @@ std::string advice_in_words(const Answer& answer) {
 }  // namespace
 
 void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
-  write_wrapped(out, "", advice_in_words(answer), options.width);
+  write_sentence(out, options, advice_in_words(answer));
   const bool any = answer.advice.winner.has_value();
-  if (answer.adding) write_wrapped(out, "", in_words(*answer.adding), options.width);
+  if (answer.adding) write_sentence(out, options, in_words(*answer.adding));
   if (any)
     for (const std::string& text : {caveats_in_words(answer), faster_in_words(answer)})
-      if (!text.empty()) write_wrapped(out, "", text, options.width);
+      if (!text.empty()) write_sentence(out, options, text);
   write_by_nodes(out, answer, options);
   for (const Warning& each : answer.cautions)
-    write_wrapped(out, "", fmt::format("Caution: {} ({}).", each.message, each.code), options.width);
+    write_sentence(out, options, "Caution: {} ({}).", each.message, each.code);
   out << '\n';
   write_searched(out, answer, options);
   if (any) {
@@ -451,7 +451,7 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
     write_front(out, answer, options);
     out << '\n';
     for (const std::string& text : {why_in_words(answer), bandwidth_in_words(answer), open_in_words(answer)})
-      if (!text.empty()) write_wrapped(out, "", text, options.width);
+      if (!text.empty()) write_sentence(out, options, text);
   }
   write_refusals(out, answer, options);
   if (any) out << "\nTo repeat it:\n\n    " << command_of(answer, " \\\n        ") << '\n';

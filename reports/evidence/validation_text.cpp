@@ -125,7 +125,7 @@ void write_left_out(std::ostream& out, const Validation& validation, const Conso
 void write_runs(std::ostream& out, const std::vector<RunFit>& runs, const ConsoleOptions& options) {
   if (runs.empty()) return;
   out << '\n';
-  write_wrapped(out, "", runs_in_words(runs), options.width);
+  write_sentence(out, options, runs_in_words(runs));
   Table table({left("run"), right("memory"), right("of"), right("fits with", "probability")});
   for (const RunFit& run : runs)
     if (run.wrong())
@@ -192,11 +192,10 @@ void write_validation(std::ostream& out, const Validation& validation, const Con
     const std::size_t scored = rows.size();
     rows.resize(std::min(rows.size(), kWorst));
     out << '\n';
-    write_wrapped(out, "",
-                  fmt::format("The {} worst of {} scored; --group and --case choose, --json has all, --markdown why "
-                              "others are not:",
-                              rows.size(), scored),
-                  options.width);
+    write_sentence(out, options,
+                   "The {} worst of {} scored; --group and --case choose, --json has all, --markdown why "
+                   "others are not:",
+                   rows.size(), scored);
   } else {
     out << '\n';
   }

@@ -52,7 +52,7 @@ void write_causes(std::ostream& out, const Explanation& explanation, const Conso
     text +=
         fmt::format("{}{} ({}) on no op of the path", separator, human_time(rest), share_of(rest, path.update_time));
   }
-  write_wrapped(out, "", text + ".", options.width);
+  write_sentence(out, options, text + ".");
 }
 
 /// By how many ranks the path has gone on: from the last of them to the first where it goes round a pipeline.
@@ -197,13 +197,12 @@ void write_operators(std::ostream& out, const OperatorTable& table, const std::s
                     operator_columns(table), options);
   const Seconds rest = table.micro_batch - sum_of(table).time;
   if (negligible(rest, table.micro_batch)) return;
-  write_wrapped(out, "",
-                rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
-                                             "launch kernels, or is set to be slower than its profile.",
-                                             human_time(rest), share_of(rest, table.micro_batch))
-                               : fmt::format("The operators add up to {} more than the micro-batch takes.",
-                                             human_time(Seconds{-rest.value})),
-                options.width);
+  write_sentence(out, options,
+                 rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
+                                              "launch kernels, or is set to be slower than its profile.",
+                                              human_time(rest), share_of(rest, table.micro_batch))
+                                : fmt::format("The operators add up to {} more than the micro-batch takes.",
+                                              human_time(Seconds{-rest.value})));
 }
 
 /// Tables that several schedules share stand once.
@@ -224,15 +223,14 @@ void write_all_operators(std::ostream& out, const std::vector<Explanation>& expl
 void write_interference(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
   if (!explanation.without_interference) return;
   const Seconds update = explanation.path.update_time, costs = update - *explanation.without_interference;
-  write_wrapped(
-      out, "",
+  write_sentence(
+      out, options,
       negligible(costs, update)
           ? std::string("Interference costs this update nothing: where computation and communication on a GPU slow "
                         "each other, the update does not wait for it.")
           : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and communication on "
                         "a GPU did not slow each other.",
-                        human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)),
-      options.width);
+                        human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)));
 }
 
 /// All but the operators.
@@ -240,17 +238,13 @@ void write_one(std::ostream& out, const Explanation& explanation, const ConsoleO
   write_causes(out, explanation, options);
   write_interference(out, explanation, options);
   if (explanation.drawn_mean)
-    write_wrapped(out, "",
-                  fmt::format("Micro-batches are drawn: this is one update of many, whose mean is {}.",
-                              human_time(*explanation.drawn_mean)),
-                  options.width);
+    write_sentence(out, options, "Micro-batches are drawn: this is one update of many, whose mean is {}.",
+                   human_time(*explanation.drawn_mean));
   for (const PauseResult& pause : explanation.pauses)
-    write_wrapped(out, "",
-                  fmt::format("The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
-                              human_time(pause.cost), human_count(pause.every_updates),
-                              human_time(1 / pause.every_updates * pause.cost)),
-                  options.width);
-  for (const std::string& note : explanation.notes) write_wrapped(out, "", note + ".", options.width);
+    write_sentence(out, options, "The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
+                   human_time(pause.cost), human_count(pause.every_updates),
+                   human_time(1 / pause.every_updates * pause.cost));
+  for (const std::string& note : explanation.notes) write_sentence(out, options, note + ".");
   if (explanation.split) write_split_costs(out, *explanation.split, options);
   write_path(out, explanation, options);
   write_collectives(out, explanation.collectives, options);

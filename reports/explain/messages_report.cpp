@@ -12,9 +12,8 @@
 namespace accosim {
 
 void write_by_message(std::ostream& out, const CollectivesByMessage& result, const ConsoleOptions& options) {
-  write_wrapped(out, "", fmt::format("Collectives between nodes of {}, every message played:", result.label),
-                options.width);
-  if (result.rows.empty()) write_wrapped(out, "", "There are none.", options.width);
+  write_sentence(out, options, "Collectives between nodes of {}, every message played:", result.label);
+  if (result.rows.empty()) write_sentence(out, options, "There are none.");
   TableOf<ByMessage> table(result.rows);
   table.add("collective", "", [](const ByMessage& row) { return row.collective; });
   table.add("bytes", "", [](const ByMessage& row) { return human_bytes(row.bytes); });

@@ -99,8 +99,8 @@ void write_dimensions(std::ostream& out, const SplitCosts& costs, const ConsoleO
 }  // namespace
 
 void write_split_costs(std::ostream& out, const SplitCosts& costs, const ConsoleOptions& options) {
-  if (costs.pipeline) write_wrapped(out, "", bubble_in_words(*costs.pipeline, costs.update_time), options.width);
-  write_wrapped(out, "", tail_in_words(costs), options.width);
+  if (costs.pipeline) write_sentence(out, options, bubble_in_words(*costs.pipeline, costs.update_time));
+  write_sentence(out, options, tail_in_words(costs));
   if (costs.pipeline) write_stages(out, rows_of(*costs.pipeline, costs.update_time), options);
   write_dimensions(out, costs, options);
 }

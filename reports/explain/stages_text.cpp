@@ -36,7 +36,7 @@ void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOption
   std::string counts;
   for (const auto& [what, count] : used.tallies)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", human_count(static_cast<double>(count)), what);
-  if (!counts.empty()) write_wrapped(out, "", counts, options.width);
+  if (!counts.empty()) write_sentence(out, options, counts);
 }
 
 }  // namespace accosim

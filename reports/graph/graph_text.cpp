@@ -66,16 +66,15 @@ void write_section(std::ostream& out, const ScheduleGraph& schedule, std::size_t
 }  // namespace
 
 void write_graph(std::ostream& out, const ScheduleGraph& schedule, const ConsoleOptions& options) {
-  write_wrapped(out, "",
-                fmt::format("What {} runs before anything is played: ops in their order, a lane below the other. Times "
-                            "are of ops that nothing slows, bytes of what a collective is given.",
-                            schedule.label),
-                options.width);
+  write_sentence(out, options,
+                 "What {} runs before anything is played: ops in their order, a lane below the other. Times "
+                 "are of ops that nothing slows, bytes of what a collective is given.",
+                 schedule.label);
   const int updates = schedule.graph.updates_per_mark;
   const std::string update = updates == 1 ? "update" : fmt::format("phase of {} updates", updates);
   for (std::size_t number = 0; number < schedule.graph.programs.size(); ++number) {
     out << '\n';
-    write_wrapped(out, "", who_runs(schedule, number) + ":", options.width);
+    write_sentence(out, options, who_runs(schedule, number) + ":");
     write_section(out, schedule, number, Section::kBefore, "Before the first " + update, options);
     write_section(out, schedule, number, Section::kSecond, "Each " + update + " (this is the second)", options);
   }

@@ -59,7 +59,7 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
               });
   write_table_below(out, "", table.columns(), options);
   if (shown.size() < values.size())
-    write_wrapped(out, "", fmt::format("{} of {} values are shown.", shown.size(), values.size()), options.width);
+    write_sentence(out, options, "{} of {} values are shown.", shown.size(), values.size());
 }
 
 /// The points from the best on, with what they come to.
@@ -108,13 +108,12 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
   }
   write_table_below(out, "", table.columns(), options);
   if (count < ranking.size())
-    write_wrapped(out, "", fmt::format("The first {} of {} points are shown; --csv has all.", count, ranking.size()),
-                  options.width);
+    write_sentence(out, options, "The first {} of {} points are shown; --csv has all.", count, ranking.size());
 }
 
 void write_all(std::ostream& out, const std::vector<std::string>& words, const ConsoleOptions& options) {
   if (!words.empty()) out << '\n';
-  for (const std::string& sentence : words) write_wrapped(out, "", sentence, options.width);
+  for (const std::string& sentence : words) write_sentence(out, options, sentence);
 }
 
 /// How often the whole cluster beats its fastest part alone, and by how much, under each schedule.
@@ -202,16 +201,16 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   const std::string best = ranking_in_words(rows, merit);
   const bool first = is_spent(merit.by) && !best.empty();
   if (first) {
-    write_wrapped(out, "", best, options.width);
+    write_sentence(out, options, best);
     out << '\n';
   }
   if (const std::vector<std::string> along = along_in_words(rows, merit); !along.empty()) {
-    for (const std::string& sentence : along) write_wrapped(out, "", sentence, options.width);
+    for (const std::string& sentence : along) write_sentence(out, options, sentence);
     out << '\n';
   }
-  write_wrapped(out, "", winners_in_words(rows, merit), options.width);
+  write_sentence(out, options, winners_in_words(rows, merit));
   out << '\n';
-  write_wrapped(out, "", counts_in_words(rows, merit), options.width);
+  write_sentence(out, options, counts_in_words(rows, merit));
   write_all(out, unfit_points_in_words(rows), options);
   if (!first && !best.empty()) write_all(out, {best}, options);
   write_all(out, cautions_in_words(rows), options);
