@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {

@@ -11,11 +11,9 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

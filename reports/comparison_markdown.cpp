@@ -8,7 +8,6 @@
 #include <ostream>
 
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/caveats_text.hpp"
 #include "reports/human.hpp"

@@ -11,7 +11,6 @@
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"

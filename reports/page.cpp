@@ -20,6 +20,7 @@
 #include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
 #include "reports/result_json.hpp"
+#include "sim/explain/memory_bars.hpp"
 
 namespace accosim {
 namespace {

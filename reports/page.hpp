@@ -13,7 +13,6 @@
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/explain/explanation.hpp"
-#include "sim/explain/memory_bars.hpp"
 #include "sim/explain/pipeline_chart.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"

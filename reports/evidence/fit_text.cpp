@@ -13,7 +13,6 @@
 #include "models/fit/fit_fabrics.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/training.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

@@ -1,7 +1,5 @@
 #include "reports/plot/bar_chart.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "models/draw/axes.hpp"

@@ -16,7 +16,6 @@
 #include "reports/caveats_text.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"
-#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 
