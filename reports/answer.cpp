@@ -28,18 +28,12 @@ std::string digits(double factor) {
 
 constexpr double kDays = 100 * 3600;  ///< s, from which on human_clock() counts days
 
-/// "12 d 05:23" (hh:mm).
-std::string in_days(Seconds time) {
-  const long long minutes = std::llround(time.value / 60);
-  return fmt::format("{} d {:02}:{:02}", minutes / 1440, minutes / 60 % 24, minutes % 60);
-}
-
 /// "0:31:09 (80 %: 0:27:20 to 0:35:30)", all three in one form.
 std::string time_in_words(const RunResult& result) {
   const auto at = [&](Seconds update) { return result.total_time * (update / result.update_time); };
   if (result.update_time_high <= Seconds{0}) return human_clock(result.total_time);
   const Seconds low = at(result.update_time_low), high = at(result.update_time_high);
-  const auto text = [&](Seconds time) { return high.value >= kDays ? in_days(time) : human_clock(time); };
+  const auto text = [&](Seconds time) { return high.value >= kDays ? human_days(time) : human_clock(time); };
   return fmt::format("{} (80 %: {})", text(result.total_time), human_range(text(low), text(high)));
 }
 

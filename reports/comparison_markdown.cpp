@@ -1,5 +1,4 @@
-#include "reports/comparison_markdown.hpp"
-
+// Schedules side by side as a page: what each takes, sends, holds and does to the training.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "models/base/text.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/caveats_text.hpp"
+#include "reports/console.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

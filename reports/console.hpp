@@ -1,7 +1,8 @@
-// What a person reads on the terminal: schedules side by side, or everything about one of them.
+// What a person reads: schedules side by side, on the terminal or as a page, or everything about one of them.
 #pragma once
 
 #include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "models/spec/scenario.hpp"
@@ -16,6 +17,11 @@ namespace accosim {
 /// fair to compare with where they differ, the warnings with their advice, and what the speedups mean.
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
                       const Standing& standing, ConsoleOptions options, const FairComparison& fair = {});
+
+/// `compare --markdown`: a row a schedule, the fastest first; the columns are explained below the table. `command`
+/// wrote the page.
+void write_comparison_markdown(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
+                               const Standing& standing, const std::string& command);
 
 /// The verb `run`: every metric of one schedule with what it means, the parts of its memory, its ranks (equal ones as
 /// one row), its warnings.

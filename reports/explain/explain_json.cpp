@@ -1,6 +1,6 @@
-#include "reports/explain/explain_json.hpp"
-
+// An explanation as JSON.
 #include "models/base/json_list.hpp"
+#include "reports/explain/explain_text.hpp"
 
 namespace accosim {
 namespace {

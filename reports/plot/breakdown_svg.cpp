@@ -6,9 +6,9 @@
 
 #include "models/draw/axes.hpp"
 #include "reports/human.hpp"
-#include "reports/plot/activity_fill.hpp"
 #include "reports/plot/bar_chart.hpp"
 #include "reports/plot/pictures.hpp"
+#include "reports/plot/timeline_svg.hpp"
 
 namespace accosim {
 namespace {

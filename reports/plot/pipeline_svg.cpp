@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "models/draw/axes.hpp"
-#include "reports/plot/activity_fill.hpp"
 #include "reports/plot/pictures.hpp"
 #include "reports/plot/timeline_svg.hpp"
 

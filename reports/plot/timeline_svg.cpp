@@ -6,7 +6,6 @@
 
 #include "models/draw/axes.hpp"
 #include "reports/human.hpp"
-#include "reports/plot/activity_fill.hpp"
 
 namespace accosim {
 namespace {

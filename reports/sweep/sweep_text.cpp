@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "reports/column_format.hpp"
 #include "reports/human.hpp"
+#include "reports/metric_text.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "reports/sweep/sweep_words.hpp"
 #include "sim/result/metric_table.hpp"
@@ -67,12 +67,13 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
   const std::vector<Ranked> ranking = ranking_of(rows, merit);
   if (ranking.size() < 2) return;
   const std::size_t count = std::min(ranking.size(), kMostRanked);
-  std::vector<Seconds> times;
+  std::vector<double> times;
   for (std::size_t i = 0; i < count; ++i) {
     const Metrics& figures = ranking[i].row->schedules[ranking[i].schedule];
-    times.push_back(figures.total_time / figures.update_time * std::max(figures.update_time, figures.update_time_high));
+    times.push_back(figures.total_time / figures.update_time *
+                    std::max(figures.update_time, figures.update_time_high).value);
   }
-  const ClockFormat clock = clock_format(times);
+  const ColumnText clock = column_text(Format::kClock, times);
   const std::vector<std::size_t> telling = telling_axes(rows);
   const std::size_t axis = telling.front();
   const bool priced = are_priced(rows), one = telling.size() == 1;
@@ -94,9 +95,9 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     const double updates = figures.total_time / figures.update_time;
     std::vector<std::string> cells{one ? labels.values[row->point[axis]] : point_in_words(rows, *row),
                                    rows.heading.schedules[schedule] + (winner ? "" : " *"),
-                                   clock.text_of(figures.total_time),
-                                   human_range(clock.text_of(updates * figures.update_time_low),
-                                               clock.text_of(updates * figures.update_time_high), " - "),
+                                   clock.text_of(figures.total_time.value),
+                                   human_range(clock.text_of(updates * figures.update_time_low.value),
+                                               clock.text_of(updates * figures.update_time_high.value), " - "),
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
     if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");

@@ -1,5 +1,4 @@
-#include "reports/collectives_text.hpp"
-
+// What collectives cost and why, as tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
+#include "reports/explain/explain_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
