@@ -8,7 +8,7 @@
 
 #include "models/base/text.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/console.hpp"
 #include "reports/human.hpp"
 

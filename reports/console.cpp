@@ -27,7 +27,6 @@
 #include "reports/human.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
-#include "reports/warning_groups.hpp"
 #include "sim/evaluation/chosen.hpp"
 
 namespace accosim {

@@ -11,7 +11,7 @@
 #include "models/base/json_list.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/model.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"

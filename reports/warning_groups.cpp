@@ -1,11 +1,11 @@
-#include "reports/warning_groups.hpp"
-
+// What several schedules are warned of, said once.
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "models/base/text.hpp"
+#include "reports/console_rows.hpp"
 
 namespace accosim {
 namespace {

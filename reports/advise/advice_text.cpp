@@ -9,7 +9,7 @@
 
 #include "models/base/text.hpp"
 #include "reports/advise/advice_report.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 

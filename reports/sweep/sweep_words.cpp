@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"
 
