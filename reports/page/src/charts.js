@@ -45,16 +45,14 @@ function tip(...lines) {
   return el('div', {class: 'tip'}, lines.map((line) => el('div', {}, line)));
 }
 
-function baseOption(theme, labels, describe) {
-  return {
-    animation: false, backgroundColor: 'transparent', textStyle: {fontFamily: theme.font, color: theme.ink},
-    aria: {enabled: true, label: {description: describe}},
-    grid: {left: kChartLeft, right: 36, top: kLegendRoom, bottom: 30},
-    legend: {top: 0, left: 0, textStyle: {color: theme.ink}, itemWidth: 16, itemHeight: 10, selectedMode: false},
-    tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}},
-    yAxis: schedulesAxis(labels, theme),
-  };
-}
+const plainOption = (theme, describe) => ({animation: false, backgroundColor: 'transparent',
+  textStyle: {fontFamily: theme.font, color: theme.ink}, aria: {enabled: true, label: {description: describe}},
+  tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}}});
+
+const baseOption = (theme, labels, describe) => ({...plainOption(theme, describe),
+  grid: {left: kChartLeft, right: 36, top: kLegendRoom, bottom: 30},
+  legend: {top: 0, left: 0, textStyle: {color: theme.ink}, itemWidth: 16, itemHeight: 10, selectedMode: false},
+  yAxis: schedulesAxis(labels, theme)});
 
 const barOf = (name, color, data, extra = {}) => ({name, type: 'bar', data, itemStyle: {color,
   borderColor: '#00000040', borderWidth: 0.5}, barMaxWidth: 20, emphasis: {disabled: true}, ...extra});
