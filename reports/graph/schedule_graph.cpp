@@ -38,15 +38,10 @@ std::vector<LaneRow> rows_of(const ScheduleGraph& schedule, std::size_t program,
   const std::vector<Op>& ops = written.lanes[lane];
   // A lane is there once something has been written on it.
   const auto size_in = [&](const Program& of) { return lane < of.lanes.size() ? of.lanes[lane].size() : 0; };
-  const std::size_t updates = size_in(schedule.before[program]), second = size_in(schedule.first[program]),
-                    begin = section == Section::kBefore  ? 0
-                            : section == Section::kFirst ? updates
-                                                         : second,
-                    end = section == Section::kBefore  ? updates
-                          : section == Section::kFirst ? second
-                                                       : ops.size();
+  const std::size_t ends[] = {0, size_in(schedule.before[program]), size_in(schedule.first[program]), ops.size()};
+  const std::size_t end = ends[static_cast<std::size_t>(section) + 1];
   std::vector<LaneRow> rows;
-  for (std::size_t at = begin; at < end;) {
+  for (std::size_t at = ends[static_cast<std::size_t>(section)]; at < end;) {
     const int index = static_cast<int>(at);
     if (is_loop_mark(ops[at])) {
       rows.push_back({ops[at].kind == OpKind::kLoopBegin ? LaneRow::Is::kLoop : LaneRow::Is::kEnd, index});
