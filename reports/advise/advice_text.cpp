@@ -22,16 +22,22 @@ constexpr int kMostName = 42;  ///< columns of a name in a table
 
 std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
-/// "zero1 with micro_batch_size 8, gradient_accumulation_steps 4"
-std::string name_of(const Answer& answer, std::size_t at) {
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[at].index);
-  const std::string options = options_in_words(answer.space, candidate);
-  const std::string& label = answer.space.forms[candidate.form].label;
-  return options.empty() ? label : label + " with " + options;
+Candidate candidate_at(const Answer& answer, std::size_t point) {
+  return candidate_of(answer.space, answer.advice.points[point].index);
 }
 
 std::string label_of(const Answer& answer, std::size_t at) {
-  return answer.space.forms[candidate_of(answer.space, answer.advice.points[at].index).form].label;
+  return answer.space.forms[candidate_at(answer, at).form].label;
+}
+
+std::string options_of(const Answer& answer, std::size_t at) {
+  return options_in_words(answer.space, candidate_at(answer, at));
+}
+
+/// "zero1 with micro_batch_size 8, gradient_accumulation_steps 4"
+std::string name_of(const Answer& answer, std::size_t at) {
+  const std::string options = options_of(answer, at);
+  return options.empty() ? label_of(answer, at) : label_of(answer, at) + " with " + options;
 }
 
 const Evaluation& at(const Answer& answer, std::size_t point) { return answer.advice.points[point].evaluation; }
@@ -234,15 +240,14 @@ void write_points(std::ostream& out, const Answer& answer, const Listed& listed,
   }
   write_table_below(out, "", table.columns(), options);
   for (std::size_t i = 0; i < listed.points.size(); ++i) {
-    const Candidate candidate = candidate_of(answer.space, answer.advice.points[listed.points[i]].index);
-    const std::string what = options_in_words(answer.space, candidate);
+    const std::string what = options_of(answer, listed.points[i]);
     write_wrapped(out, fmt::format("{:>3} ", i + 1), what.empty() ? "as written" : what, options.width);
   }
 }
 
 /// "zero1, 16 x 2": the schedule and what decides most, without the nodes.
 std::string short_name_of(const Answer& answer, std::size_t point) {
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[point].index);
+  const Candidate candidate = candidate_at(answer, point);
   const Form& form = answer.space.forms[candidate.form];
   std::string text = form.label;
   for (std::size_t i = 0; i < form.knobs.size(); ++i)
@@ -324,8 +329,7 @@ std::string why_in_words(const Answer& answer) {
   }
   if (advice.next && advice.next != advice.second) {
     text += fmt::format(" Of {} itself the next is with {}: {} more.", label_of(answer, *advice.winner),
-                        options_in_words(answer.space, candidate_of(answer.space, advice.points[*advice.next].index)),
-                        human_percent(over_winner(answer, *advice.next)));
+                        options_of(answer, *advice.next), human_percent(over_winner(answer, *advice.next)));
   }
   return text;
 }
@@ -384,7 +388,7 @@ void write_refusals(std::ostream& out, const Answer& answer, const ConsoleOption
 
 /// What repeats the winner; `between` stands before each --set.
 std::string command_of(const Answer& answer, const char* between) {
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[*answer.advice.winner].index);
+  const Candidate candidate = candidate_at(answer, *answer.advice.winner);
   const Form& form = answer.space.forms[candidate.form];
   std::string command = "accosim compare " + in_shell(answer.asked.scenario);
   if (form.written) command += " --schedule " + in_shell(form.label);

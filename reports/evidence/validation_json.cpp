@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <ostream>
+#include <string>
 
 #include "models/base/json.hpp"
 #include "reports/evidence/validation_report.hpp"
@@ -56,44 +57,35 @@ std::string row_json(const ValidationRow& row) {
       quoted_json(row.not_expressible));
 }
 
-/// `items` one a line.
+/// A member behind another one: `items` one a line.
 template <class Items, class Line>
-void write_list(std::ostream& out, const char* name, const std::string& indent, const Items& items, const Line& line) {
-  out << indent << '"' << name << "\": [";
+std::string list_json(const char* name, const std::string& indent, const Items& items, const Line& line) {
+  std::string text = fmt::format(",\n{}\"{}\": [", indent, name);
   const char* separator = "\n";
   for (const auto& item : items) {
-    out << separator << indent << "  " << line(item);
+    text += separator + indent + "  " + line(item);
     separator = ",\n";
   }
-  out << (items.empty() ? "]" : "\n" + indent + "]");
+  return text + (items.empty() ? "]" : "\n" + indent + "]");
 }
 
 }  // namespace
 
 void write_validation_json(std::ostream& out, const Validation& validation) {
   const auto part = [](const ValidationPart& each) { return score_json(each.name, each.score); };
-  out << "{\n  \"schema\": \"accosim.validate/1\",\n  \"groups\": [";
-  const char* separator = "\n";
-  for (const ValidationGroup& group : validation.groups) {
-    out << separator << "    {\n      \"score\": " << score_json(group.name, group.score) << ",\n";
-    write_list(out, "devices", "      ", group.devices, part);
-    out << ",\n";
-    write_list(out, "sources", "      ", group.sources, part);
-    out << ",\n";
-    write_list(out, "series", "      ", group.series, part);
-    out << "\n    }";
-    separator = ",\n";
-  }
-  out << (validation.groups.empty() ? "],\n" : "\n  ],\n");
-  write_list(out, "left_out", "  ", validation.left_out, [&](const LeftOutRow& row) {
+  out << "{\n  \"schema\": \"accosim.validate/1\"";
+  out << list_json("groups", "  ", validation.groups, [&](const ValidationGroup& group) {
+    return "{\n      \"score\": " + score_json(group.name, group.score) +
+           list_json("devices", "      ", group.devices, part) + list_json("sources", "      ", group.sources, part) +
+           list_json("series", "      ", group.series, part) + "\n    }";
+  });
+  out << list_json("left_out", "  ", validation.left_out, [&](const LeftOutRow& row) {
     return fmt::format(R"({{"left_out": {}, "group": {}, "cases": {}, "with": {}, "without": {}, "held": {}}})",
                        quoted_json(row.left_out), quoted_json(row.group), row.cases, digits_json(row.mean_with),
                        digits_json(row.mean_without), digits_json(row.held_without));
   });
-  out << ",\n";
-  write_list(out, "broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
-  out << ",\n";
-  write_list(out, "runs", "  ", validation.runs, [](const RunFit& run) {
+  out << list_json("broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
+  out << list_json("runs", "  ", validation.runs, [](const RunFit& run) {
     return fmt::format(R"({{"id": {}, "memory_resident_bytes": {}, "memory_resident_bytes_low": {}, )"
                        R"("memory_resident_bytes_high": {}, "memory_capacity_bytes": {}, "fit_verdict": "{}", )"
                        R"("fit_probability": {}, "explanation": {}}})",
@@ -101,22 +93,19 @@ void write_validation_json(std::ostream& out, const Validation& validation) {
                        digits_json(run.interval.high), digits_json(run.capacity.value), name_of(run.fit.verdict),
                        digits_json(run.fit.probability), quoted_json(run.explanation));
   });
-  out << ",\n";
-  write_list(out, "ratios", "  ", ratio_parts(validation.ratios), [](const RatioPart& of) {
+  out << list_json("ratios", "  ", ratio_parts(validation.ratios), [](const RatioPart& of) {
     return fmt::format(
         R"({{"name": {}, "pairs": {}, "publishers": {}, "mean_absolute_error": {}, "interval_80_percent": {}}})",
         quoted_json(of.name), of.pairs, of.publishers, digits_json(of.mean), interval_json(of.interval));
   });
-  out << ",\n";
-  write_list(out, "pairs", "  ", validation.ratios, [](const RatioRow& row) {
+  out << list_json("pairs", "  ", validation.ratios, [](const RatioRow& row) {
     return fmt::format(
         R"({{"knob": {}, "a": {}, "b": {}, "measured": {}, "predicted": {}, "low": {}, "high": {}, "fitted": {}}})",
         quoted_json(row.knob), quoted_json(row.a), quoted_json(row.b), digits_json(row.measured),
         digits_json(row.predicted.value), digits_json(row.predicted.low), digits_json(row.predicted.high),
         is_fitted(row));
   });
-  out << ",\n";
-  write_list(out, "cases", "  ", validation.rows, row_json);
+  out << list_json("cases", "  ", validation.rows, row_json);
   out << "\n}\n";
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/draw/axes.hpp"
-
 namespace accosim {
 namespace {
 
@@ -87,9 +85,7 @@ std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   std::vector<Row> rows;
   double bottom = top;
   for (const Bar& bar : chart.bars) bottom += rows.emplace_back(row_of(bar, x, style.width)).height();
-  std::vector<Tick> ticks = nice_ticks(0, x.high / chart.unit, static_cast<int>((x.to - x.from) / 60));
-  for (Tick& tick : ticks) tick.value *= chart.unit;
-  draw_columns(svg, ticks, x, top, bottom, chart.axis);
+  draw_unit_columns(svg, x, chart.unit, top, bottom, chart.axis);
   double y = top;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     draw_bar(svg, chart.bars[i], rows[i], x, y + 14);

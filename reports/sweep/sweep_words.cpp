@@ -491,19 +491,25 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   return text + samples_in_words(ranking);
 }
 
+namespace {
+
+/// What is said of each, of `most` at most, and then how many `more` there are.
+std::vector<std::string> first_in_words(const auto& items, std::size_t most, const char* more, const auto& said) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(items.size(), most); ++i) words.push_back(said(items[i]));
+  if (items.size() > most) words.push_back(fmt::format("... and {} more{}.", items.size() - most, more));
+  return words;
+}
+
+}  // namespace
+
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {
   const std::vector<std::string> names = axis_names(rows.heading.axes);
-  const std::vector<Crossover> all = crossovers(rows, merit);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
-    const Crossover& each = all[i];
-    words.push_back(fmt::format("{} takes over from {} {}{}.", rows.heading.schedules[each.above],
-                                rows.heading.schedules[each.below],
-                                from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high),
-                                lines_in_words(each.lines)));
-  }
-  if (all.size() > most) words.push_back(fmt::format("... and {} more.", all.size() - most));
-  return words;
+  return first_in_words(crossovers(rows, merit), most, "", [&](const Crossover& each) {
+    return fmt::format(
+        "{} takes over from {} {}{}.", rows.heading.schedules[each.above], rows.heading.schedules[each.below],
+        from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high), lines_in_words(each.lines));
+  });
 }
 
 namespace {
@@ -538,10 +544,7 @@ std::string binding_in_words(const Binding& binds, const std::string& pointer) {
 
 std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most) {
   const std::vector<std::string> names = axis_names(rows.heading.axes);
-  const std::vector<FlatRange> ranges = flat_ranges(rows);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(ranges.size(), most); ++i) {
-    const FlatRange& range = ranges[i];
+  return first_in_words(flat_ranges(rows), most, " such", [&](const FlatRange& range) {
     const Axis& axis = rows.heading.axes[range.axis];
     const Numbers numbers = *numbers_of(axis);
     std::string text =
@@ -550,10 +553,8 @@ std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most) 
             : fmt::format("From {:.3g} to {} ({})", range.low, written(numbers, range.high), names[range.axis]);
     text += " nothing changes";
     if (range.binds) text += ": " + binding_in_words(*range.binds, axis.pointer);
-    words.push_back(text + lines_in_words(range.lines) + ".");
-  }
-  if (ranges.size() > most) words.push_back(fmt::format("... and {} more such.", ranges.size() - most));
-  return words;
+    return text + lines_in_words(range.lines) + ".";
+  });
 }
 
 namespace {
@@ -633,26 +634,17 @@ std::vector<std::string> cautions_in_words(const SweepRows& rows) {
 }
 
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most) {
-  const std::vector<Failure> failures = failures_of(rows);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(failures.size(), most); ++i)
-    words.push_back(fmt::format("Failed: {}, the first of them {}: {}", points_in_words(failures[i].points),
-                                failures[i].first, failures[i].why));
-  if (failures.size() > most) words.push_back(fmt::format("... and {} more reasons.", failures.size() - most));
-  return words;
+  return first_in_words(failures_of(rows), most, " reasons", [](const Failure& each) {
+    return fmt::format("Failed: {}, the first of them {}: {}", points_in_words(each.points), each.first, each.why);
+  });
 }
 
 std::vector<std::string> left_out_in_words(const SweepRows& rows, std::size_t most) {
-  const std::vector<LeftOutHere> all = left_out_in(rows);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
-    const std::string first = point_in_words(rows, *all[i].first);
-    words.push_back(fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[all[i].schedule],
-                                points_in_words(all[i].points),
-                                all[i].points > 1 ? ", the first of them " + first : " (" + first + ")", all[i].why));
-  }
-  if (all.size() > most) words.push_back(fmt::format("... and {} more reasons.", all.size() - most));
-  return words;
+  return first_in_words(left_out_in(rows), most, " reasons", [&](const LeftOutHere& each) {
+    const std::string first = point_in_words(rows, *each.first);
+    return fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[each.schedule], points_in_words(each.points),
+                       each.points > 1 ? ", the first of them " + first : " (" + first + ")", each.why);
+  });
 }
 
 }  // namespace accosim
