@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/stages.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
 #include "sim/result/metrics.hpp"
@@ -27,5 +28,9 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
 /// one row), its warnings.
 void write_run(std::ostream& out, const Scenario& scenario, const RunResult& result, const Standing& standing,
                ConsoleOptions options);
+
+/// With -v: where the program's own time and memory went, a row a stage, and what was counted; nothing where no stage
+/// was watched.
+void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOptions& options);
 
 }  // namespace accosim

@@ -64,10 +64,6 @@ void write_page_around(std::ostream& out, const std::string& document);
 /// <script>: nothing in it opens or closes a tag, or ends a line of JavaScript.
 void write_page_json(std::ostream& out, const Scenario& scenario, const Page& page);
 
-/// The member "ground", what a prediction rests on, in words: the devices and links that were priced, and how well each
-/// is known. A list of {"what", "name", "figures", "known"}: one a device and a kind of links.
-JsonValue ground_json(const Scenario& scenario);
-
 /// The member "timelines": whole nanoseconds; of each lane [from the end of the last span or, of the first,
 /// from 0; its own; label; ...].
 void write_page_timelines(std::ostream& out, const std::vector<PageTimeline>& timelines);

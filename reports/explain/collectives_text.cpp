@@ -146,4 +146,22 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
   write_switches(out, switches);
 }
 
+void write_by_message(std::ostream& out, const CollectivesByMessage& result, const ConsoleOptions& options) {
+  write_sentence(out, options, "Collectives between nodes of {}, every message played:", result.label);
+  if (result.rows.empty()) write_sentence(out, options, "There are none.");
+  TableOf<ByMessage> table(result.rows);
+  table.add("collective", "", [](const ByMessage& row) { return row.collective; });
+  table.add("bytes", "", [](const ByMessage& row) { return human_bytes(row.bytes); });
+  table.add("ranks", "", [](const ByMessage& row) { return fmt::format("{}", row.ranks); });
+  table.add("nodes", "", [](const ByMessage& row) { return fmt::format("{}", row.nodes); });
+  table.add("algorithm", "", [](const ByMessage& row) { return row.algorithm + " " + row.protocol; });
+  table.add("channels", "", [](const ByMessage& row) { return fmt::format("{}", row.channels); });
+  table.add("messages", "", [](const ByMessage& row) { return human_count(static_cast<double>(row.messages)); });
+  table.add("closed", "form", [](const ByMessage& row) { return human_time(row.closed_form); });
+  table.add("every", "message", [](const ByMessage& row) { return human_time(row.played); });
+  table.add("closed form", "is off by", [](const ByMessage& row) { return human_error(row.deviation()); });
+  if (!result.rows.empty()) write_table(out, table.columns(), options);
+  for (const std::string& line : result.without) write_wrapped(out, "not played: ", line + ".", options.width);
+}
+
 }  // namespace accosim

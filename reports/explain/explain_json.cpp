@@ -1,4 +1,6 @@
-// An explanation as JSON.
+// What `explain` says, as JSON.
+#include <ostream>
+
 #include "models/base/json_list.hpp"
 #include "reports/explain/explain_text.hpp"
 
@@ -65,6 +67,26 @@ JsonValue explanations_json(const std::vector<Explanation>& explanations) {
                         {"path", std::move(path)}});
   });
   return json_object({{"schema", "accosim.explanation/1"}, {"schedules", std::move(schedules)}});
+}
+
+void write_by_message_json(std::ostream& out, const std::vector<CollectivesByMessage>& results) {
+  const JsonValue schedules = json_list(results, [](const CollectivesByMessage& result) {
+    JsonValue rows = json_list(result.rows, [](const ByMessage& row) {
+      return json_object({{"collective", row.collective},
+                          {"bytes", row.bytes.value},
+                          {"ranks", row.ranks},
+                          {"nodes", row.nodes},
+                          {"algorithm", row.algorithm},
+                          {"protocol", row.protocol},
+                          {"channels", row.channels},
+                          {"messages", row.messages},
+                          {"closed_form_s", row.closed_form.value},
+                          {"every_message_s", row.played.value},
+                          {"closed_form_error", row.deviation()}});
+    });
+    return json_object({{"label", result.label}, {"collectives", std::move(rows)}, {"not_played", result.without}});
+  });
+  out << dump_json(json_object({{"schema", "accosim.messages/1"}, {"schedules", schedules}}), 2) << '\n';
 }
 
 }  // namespace accosim

@@ -1,10 +1,10 @@
-#include "reports/explain/stages_text.hpp"
-
+// Where the program's own time went; see console.hpp.
 #include <fmt/format.h>
 
 #include <ostream>
 #include <string>
 
+#include "reports/console.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
