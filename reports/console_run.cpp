@@ -83,18 +83,16 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
 
 void write_memory_parts(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
   if (result.memory_parts.parts.empty()) return;
-  TableOf<MemoryPart> table(result.memory_parts.parts);
-  table.add("memory", "", [](const MemoryPart& part) { return name_of(part.use); });
-  table.add("size", "", [](const MemoryPart& part) { return human_memory(part.bytes); });
-  const double total = result.memory_resident.value;
-  table.add("share", "", [&](const MemoryPart& part) {
-    return total > 0 ? human_percent(part.bytes.value / total) : std::string("-");
-  });
-  const auto lasts = [](const MemoryPart& part) {
+  Table table({left("memory"), right("size"), right("share"), left("in a step")});
+  const Bytes total = result.memory_resident;
+  for (const MemoryPart& part : result.memory_parts.parts) {
     const bool tensors = part.use != MemoryUse::kAllocatorSlack && part.use != MemoryUse::kReserved;
-    return !tensors ? "-" : part.lasting ? "lasts" : "comes and goes";
-  };
-  table.add("in a step", "", lasts, true);
+    table.add(Style::kPlain,
+              {name_of(part.use), human_memory(part.bytes), total > Bytes{0} ? human_percent(part.bytes / total) : "-",
+               !tensors       ? "-"
+               : part.lasting ? "lasts"
+                              : "comes and goes"});
+  }
   write_table_below(out, "", table.columns(), options);
   write_memory_by_kind(out, result, options);
 }

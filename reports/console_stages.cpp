@@ -21,16 +21,12 @@ void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOption
   }
   all.name = "together";
   rows.push_back(all);
-  TableOf<StageUse> table(rows);
-  table.add("stage", "", [](const StageUse& row) { return row.name; });
-  table.add("times", "", [](const StageUse& row) {
-    return row.times > 0 ? human_count(static_cast<double>(row.times)) : std::string("-");
-  });
-  table.add("time", "", [](const StageUse& row) { return human_time(Seconds{row.seconds}); });
-  table.add("share", "",
-            [&](const StageUse& row) { return human_percent(all.seconds > 0 ? row.seconds / all.seconds : 0); });
-  table.add("memory", "more",
-            [](const StageUse& row) { return human_bytes(Bytes{1024.0 * static_cast<double>(row.peak_kib)}); });
+  Table table({left("stage"), right("times"), right("time"), right("share"), right("memory", "more")});
+  for (const StageUse& row : rows)
+    table.add(Style::kPlain,
+              {row.name, row.times > 0 ? human_count(static_cast<double>(row.times)) : "-",
+               human_time(Seconds{row.seconds}), human_percent(all.seconds > 0 ? row.seconds / all.seconds : 0),
+               human_bytes(Bytes{1024.0 * static_cast<double>(row.peak_kib)})});
   write_table_below(out, "", table.columns(), options);
   std::string counts;
   for (const auto& [what, count] : used.tallies)

@@ -56,7 +56,7 @@ class Table {
  public:
   explicit Table(std::vector<Column> heads) : columns_(std::move(heads)) {}
 
-  /// As many as there are columns, or fewer: then the rest is empty.
+  /// As many as there are columns, or fewer: then the rest is empty. Of more the rest is not shown.
   void add(const std::vector<Cell>& cells);
   void add(Style style, const std::vector<std::string>& texts);
   bool empty() const { return columns_.front().cells.empty(); }

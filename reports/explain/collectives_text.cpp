@@ -86,19 +86,13 @@ std::vector<CollectiveRow> by_time_lost(const std::vector<CollectiveRow>& rows) 
 
 void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
   if (rows.empty()) return;
-  TableOf<CollectiveRow> table(rows);
-  table.add("collective", "", [](const CollectiveRow& row) { return row.name; });
-  table.add("times", "", [](const CollectiveRow& row) { return fmt::format("{}", row.count); });
-  table.add("ranks", "(nodes)", [](const CollectiveRow& row) { return fmt::format("{} ({})", row.ranks, row.nodes); });
-  table.add("buffer", "", [](const CollectiveRow& row) { return human_memory(row.bytes); });
-  table.add("by", "", way_of);
-  table.add("channels", "",
-            [](const CollectiveRow& row) { return row.channels > 0 ? fmt::format("{}", row.channels) : "-"; });
-  table.add("message", "", message_of);
-  table.add("steps", "", steps_of);
-  table.add("alone", "", [](const CollectiveRow& row) { return human_time(row.alone); });
-  table.add("bound by", "",
-            [](const CollectiveRow& row) { return fmt::format("{}, {}", row.binds, share_of(row, largest_of(row))); });
+  Table table({left("collective"), right("times"), right("ranks", "(nodes)"), right("buffer"), right("by"),
+               right("channels"), right("message"), right("steps"), right("alone"), right("bound by")});
+  for (const CollectiveRow& row : rows)
+    table.add(Style::kPlain, {row.name, std::to_string(row.count), fmt::format("{} ({})", row.ranks, row.nodes),
+                              human_memory(row.bytes), way_of(row),
+                              row.channels > 0 ? std::to_string(row.channels) : "-", message_of(row), steps_of(row),
+                              human_time(row.alone), fmt::format("{}, {}", row.binds, share_of(row, largest_of(row)))});
   write_table_below(out,
                     "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
                     "chunks follow each other. Bound by: the term that takes most of the time.",
@@ -149,17 +143,14 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
 void write_by_message(std::ostream& out, const CollectivesByMessage& result, const ConsoleOptions& options) {
   write_sentence(out, options, "Collectives between nodes of {}, every message played:", result.label);
   if (result.rows.empty()) write_sentence(out, options, "There are none.");
-  TableOf<ByMessage> table(result.rows);
-  table.add("collective", "", [](const ByMessage& row) { return row.collective; });
-  table.add("bytes", "", [](const ByMessage& row) { return human_bytes(row.bytes); });
-  table.add("ranks", "", [](const ByMessage& row) { return fmt::format("{}", row.ranks); });
-  table.add("nodes", "", [](const ByMessage& row) { return fmt::format("{}", row.nodes); });
-  table.add("algorithm", "", [](const ByMessage& row) { return row.algorithm + " " + row.protocol; });
-  table.add("channels", "", [](const ByMessage& row) { return fmt::format("{}", row.channels); });
-  table.add("messages", "", [](const ByMessage& row) { return human_count(static_cast<double>(row.messages)); });
-  table.add("closed", "form", [](const ByMessage& row) { return human_time(row.closed_form); });
-  table.add("every", "message", [](const ByMessage& row) { return human_time(row.played); });
-  table.add("closed form", "is off by", [](const ByMessage& row) { return human_error(row.deviation()); });
+  Table table({left("collective"), right("bytes"), right("ranks"), right("nodes"), right("algorithm"),
+               right("channels"), right("messages"), right("closed", "form"), right("every", "message"),
+               right("closed form", "is off by")});
+  for (const ByMessage& row : result.rows)
+    table.add(Style::kPlain, {row.collective, human_bytes(row.bytes), std::to_string(row.ranks),
+                              std::to_string(row.nodes), row.algorithm + " " + row.protocol,
+                              std::to_string(row.channels), human_count(static_cast<double>(row.messages)),
+                              human_time(row.closed_form), human_time(row.played), human_error(row.deviation())});
   if (!result.rows.empty()) write_table(out, table.columns(), options);
   for (const std::string& line : result.without) write_wrapped(out, "not played: ", line + ".", options.width);
 }

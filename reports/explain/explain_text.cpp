@@ -110,24 +110,19 @@ std::vector<StageRow> rows_of(const PipelineTime& pipeline, Seconds update) {
 }
 
 void write_stages(std::ostream& out, const std::vector<StageRow>& rows, const ConsoleOptions& options) {
-  TableOf<StageRow> table(rows);
-  table.add("stage", "", [](const StageRow& row) { return stage_numbers(row.stages); });
-  table.add("GPUs", "", [](const StageRow& row) { return human_count(row.ranks); });
-  table.add("forward and", "backward", [](const StageRow& row) { return row.computing; });
-  table.add("bubble", "", [](const StageRow& row) { return row.bubble; });
-  table.add("share", "", [](const StageRow& row) { return row.share; });
+  Table table({left("stage"), right("GPUs"), right("forward and", "backward"), right("bubble"), right("share")});
+  for (const StageRow& row : rows)
+    table.add(Style::kPlain, {stage_numbers(row.stages), human_count(row.ranks), row.computing, row.bubble, row.share});
   write_table_below(out, "", table.columns(), options);
 }
 
 void write_dimensions(std::ostream& out, const SplitCosts& costs, const ConsoleOptions& options) {
   if (costs.dimensions.empty()) return;
-  TableOf<DimensionTime> table(costs.dimensions);
-  table.add("along", "", [](const DimensionTime& each) { return each.name; });
-  table.add("GPUs", "of a group", [](const DimensionTime& each) { return human_count(each.ranks); });
-  table.add("under way", "", [](const DimensionTime& each) { return human_time(each.takes); });
-  table.add("hidden", "", [](const DimensionTime& each) { return human_time(each.hidden()); });
-  table.add("bare", "", [](const DimensionTime& each) { return human_time(each.bare); });
-  table.add("share", "", [&](const DimensionTime& each) { return share_of(each.bare, costs.update_time); });
+  Table table(
+      {left("along"), right("GPUs", "of a group"), right("under way"), right("hidden"), right("bare"), right("share")});
+  for (const DimensionTime& each : costs.dimensions)
+    table.add(Style::kPlain, {each.name, human_count(each.ranks), human_time(each.takes), human_time(each.hidden()),
+                              human_time(each.bare), share_of(each.bare, costs.update_time)});
   write_table_below(out,
                     "Communication along each dimension in an update, mean of the GPUs. Bare: the GPU computes nothing "
                     "meanwhile; of collectives within layers (tensor), what their passes take longer for them, and so "
