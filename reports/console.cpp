@@ -71,12 +71,6 @@ struct Shown {
   std::vector<std::string> left_out;  ///< "speedup over best synchr."
 };
 
-int width_of(const Column& column) {
-  int width = std::max(display_width(column.head), display_width(column.sub_head));
-  for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
-  return width;
-}
-
 /// Columns of the comparison: the metrics that have one, and what is no single figure at its place among them.
 class Columns {
  public:
@@ -85,10 +79,10 @@ class Columns {
   Shown shown(const ConsoleOptions& options) && {
     add_all();
     std::set<int> places;
-    int left = options.width - std::min(kLabelWidth, width_of(columns_.begin()->second));
+    int left = options.width - std::min(kLabelWidth, display_width(columns_.begin()->second));
     const auto take = [&](int place) {
       for (auto [at, end] = columns_.equal_range(place); at != end && !places.contains(place); ++at)
-        left -= kGap + width_of(at->second);
+        left -= kGap + display_width(at->second);
       if (left >= 0 || options.wide) places.insert(place);
     };
     for (const int place : kDecide) take(place);

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -82,55 +82,44 @@ std::string figures(const Device& device, Dtype dtype) {
                      human_memory(device.memory), human_rate(device.memory_bandwidth));
 }
 
-class Ground {
- public:
-  void add(const std::string& what, const std::string& name, const std::string& figures, const std::string& known) {
-    JsonValue row = json_object({{"what", what}, {"name", name}, {"figures", figures}, {"known", known}});
-    const std::string text = dump_json(row);
-    if (std::find(seen_.begin(), seen_.end(), text) != seen_.end()) return;
-    seen_.push_back(text);
-    rows_.push_back(std::move(row));
-  }
-  std::vector<JsonValue> take() { return std::move(rows_); }
-
- private:
-  std::vector<std::string> seen_;
-  std::vector<JsonValue> rows_;
-};
-
 /// The member "ground", what a prediction rests on, in words: the devices and links that were priced, and how well each
 /// is known. A list of {"what", "name", "figures", "known"}: one a device and a kind of links.
 JsonValue ground_json(const Scenario& scenario) {
-  Ground ground;
+  std::vector<JsonValue> rows;
+  std::set<std::string> seen;
+  const auto add = [&](const char* what, const std::string& name, const std::string& figures,
+                       const std::string& known) {
+    JsonValue row = json_object({{"what", what}, {"name", name}, {"figures", figures}, {"known", known}});
+    if (seen.insert(dump_json(row)).second) rows.push_back(std::move(row));
+  };
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
   for (const NodeGroup& group : groups)
     for (const Device& device : group.devices)
-      ground.add("GPU", device_name(scenario.cluster, device), figures(device, group.precision),
-                 known(device, group.precision));
+      add("GPU", device_name(scenario.cluster, device), figures(device, group.precision),
+          known(device, group.precision));
   int nodes = 0;
   for (const NodeGroup& group : groups) nodes += group.count;
   for (const NodeGroup& group : groups)
     if (group.gpus > 1)
-      ground.add("links in a node", group.intra.kind, human_rate(group.intra.bandwidth) + " a GPU and direction",
-                 known(group.intra.quality));
+      add("links in a node", group.intra.kind, human_rate(group.intra.bandwidth) + " a GPU and direction",
+          known(group.intra.quality));
   for (const NodeGroup& group : groups)
     if (nodes > 1)
-      ground.add("links between nodes", group.nics.kind,
-                 fmt::format("{} x {:.4g} Gbit/s a node and direction", group.nics.count,
-                             8 * group.nics.bandwidth.value / kGiga),
-                 known(group.nics.quality));
+      add("links between nodes", group.nics.kind,
+          fmt::format("{} x {:.4g} Gbit/s a node and direction", group.nics.count,
+                      8 * group.nics.bandwidth.value / kGiga),
+          known(group.nics.quality));
   if (nodes > 1 && (scenario.cluster.fabric.oversubscription > 1 || scenario.cluster.fabric.latency.value > 0))
-    ground.add("fabric", "",
-               fmt::format("oversubscribed {:.3g} to 1, {} of wire", scenario.cluster.fabric.oversubscription,
-                           human_time(scenario.cluster.fabric.latency)),
-               "as the scenario says");
+    add("fabric", "",
+        fmt::format("oversubscribed {:.3g} to 1, {} of wire", scenario.cluster.fabric.oversubscription,
+                    human_time(scenario.cluster.fabric.latency)),
+        "as the scenario says");
   if (scenario.cluster.fabric.between_groups)
-    ground.add(
-        "links between sites", "",
+    add("links between sites", "",
         fmt::format("{:.4g} Gbit/s, {} one way", 8 * scenario.cluster.fabric.between_groups->bandwidth.value / kGiga,
                     human_time(scenario.cluster.fabric.between_groups->latency)),
         "as the scenario says");
-  return ground.take();
+  return rows;
 }
 
 JsonValue errors_json(const std::vector<KnownError>& errors) {

@@ -63,6 +63,12 @@ int display_width(const std::string& text) {
   return width;
 }
 
+int display_width(const Column& column) {
+  int width = std::max(display_width(column.head), display_width(column.sub_head));
+  for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
+  return width;
+}
+
 std::string cut_to_width(const std::string& text, int width) {
   if (display_width(text) <= width) return printable(text);
   std::string result;
@@ -113,10 +119,8 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
   std::vector<int> widths;
   int figures = 0;  // all columns but the first, each with its gap
   for (const Column& column : columns) {
-    int width = std::max(display_width(column.head), display_width(column.sub_head));
-    for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
-    if (!widths.empty()) figures += kGap + width;
-    widths.push_back(width);
+    if (!widths.empty()) figures += kGap + display_width(column);
+    widths.push_back(display_width(column));
   }
   // The names of the rows get what the figures leave in one block, or a third of the terminal and further blocks.
   const int left = options.width - figures;

@@ -73,6 +73,8 @@ inline Column right(const std::string& head, const std::string& sub_head = "") {
 std::string printable(const std::string& text);
 /// Columns that a terminal gives printable(text): 2 for wide East Asian characters and emoji, 0 for combining marks.
 int display_width(const std::string& text);
+/// What all of a column's lines have room in.
+int display_width(const Column& column);
 /// printable(text), cut to `width` columns with an ellipsis at its end where it is wider.
 std::string cut_to_width(const std::string& text, int width);
 /// `text` in the colour of `style`, or as it is.
