@@ -115,8 +115,7 @@ function showAgain({command, version}) {
 /// From one schedule to another, a change at a time.
 function showLadder({ladder}) {
   if (!ladder) return;
-  const factor = (value) => value === null ? '-' : format.factor(value);
-  const change = (value, i) => i === 0 ? '-' : factor(value);
+  const factor = (value) => shown('factor', value), change = (value, i) => (i === 0 ? '-' : factor(value));
   const rows = ladder.rungs.map((rung, i) => [nameOf(rung.change), format.time(rung.update_time_s),
     format.count(rung.samples_per_update), change(rung.times, i), factor(rung.speedup),
     change(rung.times_same_batch, i), factor(i === 0 ? 1 : rung.speedup_same_batch)]);
