@@ -20,13 +20,12 @@ namespace accosim {
 namespace {
 
 std::string verdict_of(const Fit& fit) {
-  const std::string chance = in_percent(fit.probability);
-  switch (fit.verdict) {
-    case FitVerdict::kFits: return fmt::format("of that GPU: it fits (probability {})", chance);
-    case FitVerdict::kTight: return fmt::format("of that GPU: it is tight (probability to fit {})", chance);
-    case FitVerdict::kDoesNotFit: return fmt::format("of that GPU: it does NOT fit (probability to fit {})", chance);
-  }
-  return "";
+  const bool fits = fit.verdict == FitVerdict::kFits;
+  return fmt::format("of that GPU: it {} (probability{} {})",
+                     fits                                ? "fits"
+                     : fit.verdict == FitVerdict::kTight ? "is tight"
+                                                         : "does NOT fit",
+                     fits ? "" : " to fit", in_percent(fit.probability));
 }
 
 std::string steady_in_words(const SteadyState& steady) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <initializer_list>
 
-#include "models/base/json_list.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -91,21 +90,6 @@ ColumnText column_text(Format format, const std::vector<double>& values) {
     case Format::kFlops: return in_one_unit(values, {{1e6, "MFLOP/s"}, {1e9, "GFLOP/s"}, {1e12, "TFLOP/s"}}, 0.1);
     default: return {"", [format](double value) { return in_words(format, value); }};
   }
-}
-
-JsonValue json_of(const Metric& metric, const Metrics& all) {
-  const std::optional<double> value = metric.figure.of(all);
-  if (metric.format == Format::kYesNo && value) return *value != 0;
-  return value;
-}
-
-JsonValue page_metrics_json() {
-  return json_list(metrics_by(&Metric::page), [](const Metric* metric) {
-    return json_object({{"key", metric->key},
-                        {"format", name_of(metric->format)},
-                        {"name", metric->page.name},
-                        {"meaning", metric->page.says}});
-  });
 }
 
 }  // namespace accosim

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "models/base/json.hpp"
 #include "sim/result/metric_table.hpp"
 
 namespace accosim {
@@ -23,11 +22,5 @@ struct ColumnText {
   std::function<std::string(double)> text_of;  ///< without that unit; 0 is "0"
 };
 ColumnText column_text(Format format, const std::vector<double>& values);
-
-/// As documents have it: a number, true or false, or null where it is not known.
-JsonValue json_of(const Metric& metric, const Metrics& all);
-
-/// What the page has to know of the metrics that it shows, in its order.
-JsonValue page_metrics_json();
 
 }  // namespace accosim

@@ -19,11 +19,11 @@
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 #include "reports/ladder_text.hpp"
-#include "reports/metric_text.hpp"
 #include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
 #include "reports/result_json.hpp"
 #include "sim/explain/memory_bars.hpp"
+#include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
@@ -168,6 +168,16 @@ JsonValue run_json(const PageRun& run) {
                       {"parts", std::move(parts)}});
 }
 
+/// What the page has to know of the metrics that it shows, in its order.
+JsonValue metrics_json() {
+  return json_list(metrics_by(&Metric::page), [](const Metric* metric) {
+    return json_object({{"key", metric->key},
+                        {"format", name_of(metric->format)},
+                        {"name", metric->page.name},
+                        {"meaning", metric->page.says}});
+  });
+}
+
 JsonValue words_json(const Scenario& scenario, const Page& page) {
   JsonValue facts = json_list(scenario_facts(scenario), [](const ScenarioFact& fact) {
     return json_object({{"name", fact.name}, {"text", fact.text}});
@@ -208,7 +218,7 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   member("version", kVersion);
   member("command", page.command);
   member("words", words_json(scenario, page));
-  member("metrics", page_metrics_json());
+  member("metrics", metrics_json());
   member("breakdown", json_list(page.explanations, breakdown_json));
   member("ground", ground_json(scenario));
   member("errors", errors_json(page.errors));

@@ -9,7 +9,6 @@
 #include <map>
 #include <ostream>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "models/base/json.hpp"
@@ -131,30 +130,28 @@ class Labels {
   explicit Labels(const PipelineChart& chart) : chunks_(chart.parallel.chunks) {}
 
   std::size_t of(const PipelinePass& pass) {
-    const auto [known, anew] = passes_.try_emplace({pass.forward, pass.chunk, pass.micro_batch}, texts_.size());
-    if (anew) {
-      constexpr double kLightest = 0.4;
-      const double shade = chunks_ == 1 ? 1 : 1 - (1 - kLightest) * pass.chunk / (chunks_ - 1);
-      const std::string chunk = chunks_ == 1 ? "" : fmt::format(", chunk {} of {}", pass.chunk + 1, chunks_);
-      texts_.push_back(fmt::format(R"({{"name":"micro-batch {0}, {1}{2}","class":"{1}","text":"{0}","shade":{3:.3g}}})",
-                                   pass.micro_batch + 1, name_of(pass.forward ? OpClass::kForward : OpClass::kBackward),
-                                   chunk, shade));
-    }
-    return known->second;
+    constexpr double kLightest = 0.4;
+    const double shade = chunks_ == 1 ? 1 : 1 - (1 - kLightest) * pass.chunk / (chunks_ - 1);
+    const std::string chunk = chunks_ == 1 ? "" : fmt::format(", chunk {} of {}", pass.chunk + 1, chunks_);
+    return number_of(fmt::format(R"({{"name":"micro-batch {0}, {1}{2}","class":"{1}","text":"{0}","shade":{3:.3g}}})",
+                                 pass.micro_batch + 1, name_of(pass.forward ? OpClass::kForward : OpClass::kBackward),
+                                 chunk, shade));
   }
   std::size_t of(Activity activity) {
-    const auto [known, anew] = others_.try_emplace(activity, texts_.size());
-    if (anew)
-      texts_.push_back(
-          fmt::format(R"({{"name":{},"class":"{}"}})", quoted_json(name_of(activity)), name_of(class_of(activity))));
-    return known->second;
+    return number_of(
+        fmt::format(R"({{"name":{},"class":"{}"}})", quoted_json(name_of(activity)), name_of(class_of(activity))));
   }
   const std::vector<std::string>& texts() const { return texts_; }
 
  private:
+  std::size_t number_of(const std::string& text) {
+    const auto [known, anew] = numbers_.try_emplace(text, texts_.size());
+    if (anew) texts_.push_back(text);
+    return known->second;
+  }
+
   int chunks_;
-  std::map<std::tuple<bool, int, int>, std::size_t> passes_;
-  std::map<Activity, std::size_t> others_;
+  std::map<std::string, std::size_t> numbers_;
   std::vector<std::string> texts_;
 };
 

@@ -13,8 +13,8 @@
 #include "models/spec/model.hpp"
 #include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
-#include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
+#include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
@@ -79,6 +79,13 @@ JsonValue steady_json(const SteadyState& steady) {
                       {"repeats_after_updates", repeats ? JsonValue(steady.repeats_after) : JsonValue()},
                       {"updates_averaged", steady.averaged},
                       {"halves_differ", repeats ? JsonValue() : JsonValue(steady.halves_differ)}});
+}
+
+/// A number, true or false, or null where it is not known.
+JsonValue json_of(const Metric& metric, const Metrics& all) {
+  const std::optional<double> value = metric.figure.of(all);
+  if (metric.format == Format::kYesNo && value) return *value != 0;
+  return value;
 }
 
 /// What is no metric, or is not known of every play, before the metric that it has always stood before.

@@ -210,37 +210,29 @@ double over_winner(const Answer& answer, std::size_t point) {
 }
 std::string over_in_words(const Answer& answer, std::size_t point) { return human_error(over_winner(answer, point)); }
 
-struct Listed {
-  std::string title;
-  std::vector<std::size_t> points;
-};
-
 /// Figures of points, and below them what each is.
-void write_points(std::ostream& out, const Answer& answer, const Listed& listed, const ConsoleOptions& options) {
-  if (listed.points.empty()) return;
+void write_points(std::ostream& out, const Answer& answer, const char* title, const std::vector<std::size_t>& points,
+                  const ConsoleOptions& options) {
+  if (points.empty()) return;
   const Evaluation& winner = at(answer, *answer.advice.winner);
   std::vector<Column> columns{
-      left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"), right("memory"),
-      left("fits"),       right("sent"),   right("exposed", "comm.")};
+      left(title),  right("update"), right("80 %", "interval"), right("over the", "best"), right("memory"),
+      left("fits"), right("sent"),   right("exposed", "comm.")};
   if (winner.price > 0) columns.push_back(right("cost"));
   Table table(columns);
-  for (std::size_t i = 0; i < listed.points.size(); ++i) {
-    const Evaluation& each = at(answer, listed.points[i]);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Evaluation& each = at(answer, points[i]);
     const bool tight = each.verdict == FitVerdict::kTight;
-    std::vector<std::string> cells{fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
-                                   human_time(Seconds{each.update_time}),
-                                   human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
-                                   over_in_words(answer, listed.points[i]),
-                                   human_memory(Bytes{each.memory}),
-                                   tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
-                                   human_bytes(Bytes{each.sent}),
-                                   human_time(Seconds{each.exposed})};
-    if (winner.price > 0) cells.push_back(human_count(each.cost));
-    table.add(Style::kPlain, cells);
+    table.add(Style::kPlain,
+              {fmt::format("{} {}", i + 1, label_of(answer, points[i])), human_time(Seconds{each.update_time}),
+               human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
+               over_in_words(answer, points[i]), human_memory(Bytes{each.memory}),
+               tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
+               human_bytes(Bytes{each.sent}), human_time(Seconds{each.exposed}), human_count(each.cost)});
   }
   write_table_below(out, "", table.columns(), options);
-  for (std::size_t i = 0; i < listed.points.size(); ++i) {
-    const std::string what = options_of(answer, listed.points[i]);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::string what = options_of(answer, points[i]);
     write_wrapped(out, fmt::format("{:>3} ", i + 1), what.empty() ? "as written" : what, options.width);
   }
 }
@@ -295,11 +287,11 @@ void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions
 
 void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
   const std::vector<std::size_t>& front = answer.advice.front;
-  Listed listed{"front", {}};
+  std::vector<std::size_t> points;
   const std::size_t shown = std::min(front.size(), kMostFront);
   for (std::size_t i = 0; i < shown; ++i)
-    listed.points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
-  write_points(out, answer, listed, options);
+    points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
+  write_points(out, answer, "front", points, options);
   std::string text =
       fmt::format("The front: nothing else is as good in {}, memory and bytes sent, and better in one of them.",
                   name_of(answer.asked.objective));
@@ -443,10 +435,10 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
   out << '\n';
   write_searched(out, answer, options);
   if (any) {
-    Listed best{"schedule", {}};
+    std::vector<std::size_t> best;
     for (const FormResult& form : answer.advice.forms)
-      if (form.best) best.points.push_back(*form.best);
-    write_points(out, answer, best, options);
+      if (form.best) best.push_back(*form.best);
+    write_points(out, answer, "schedule", best, options);
   } else {
     out << '\n';
   }

@@ -29,32 +29,28 @@ std::vector<ValidationPart> worst_first(std::vector<ValidationPart> parts) {
   return parts;
 }
 
-class ScoreTable {
- public:
-  /// Of what its rows are: "group".
-  explicit ScoreTable(const char* of)
-      : rows_({left(of), right("cases"), right("error with", "source out"), right("error", "fitted"), right("bias"),
-               right("worst"), right("within", "20 %"), right("in 80 %", "interv."), right("median", "width"),
-               right("log", "score"), right("left", "out"), right("not", "asked")}) {}
+/// Of what its rows are: "group".
+Table score_table(const char* of) {
+  return Table({left(of), right("cases"), right("error with", "source out"), right("error", "fitted"), right("bias"),
+                right("worst"), right("within", "20 %"), right("in 80 %", "interv."), right("median", "width"),
+                right("log", "score"), right("left", "out"), right("not", "asked")});
+}
 
-  void add_part(const char* kind, const ValidationPart& part, Style style = Style::kPlain) {
-    if (part.score.cases + part.score.left_out > 0) add(std::string(kind) + part.name, part.score, style);
-  }
-  void add(const std::string& label, const ValidationScore& score, Style style = Style::kPlain) {
-    const auto known = [&](const std::string& text) { return score.cases > 0 ? text : "-"; };
-    // With the source left out where it was: these are what a new case may rely on.
-    const IntervalScore& interval = score.interval_without ? *score.interval_without : score.interval;
-    rows_.add(style, {label, fmt::format("{}", score.cases), score.mean_without ? percent(*score.mean_without) : "-",
-                      known(percent(score.mean)), known(signed_percent(score.bias)), known(signed_percent(score.worst)),
-                      known(percent(score.within_20)), known(percent(interval.inside)),
-                      known(fmt::format("{:.2f}x", interval.width)), known(fmt::format("{:+.2f}", interval.log_score)),
-                      fmt::format("{}", score.left_out), fmt::format("{}", score.not_expressible)});
-  }
-  const Table& rows() const { return rows_; }
+void add_score(Table& rows, const std::string& label, const ValidationScore& score, Style style) {
+  const auto known = [&](const std::string& text) { return score.cases > 0 ? text : "-"; };
+  // With the source left out where it was: these are what a new case may rely on.
+  const IntervalScore& interval = score.interval_without ? *score.interval_without : score.interval;
+  rows.add(style, {label, std::to_string(score.cases), score.mean_without ? percent(*score.mean_without) : "-",
+                   known(percent(score.mean)), known(signed_percent(score.bias)), known(signed_percent(score.worst)),
+                   known(percent(score.within_20)), known(percent(interval.inside)),
+                   known(fmt::format("{:.2f}x", interval.width)), known(fmt::format("{:+.2f}", interval.log_score)),
+                   std::to_string(score.left_out), std::to_string(score.not_expressible)});
+}
 
- private:
-  Table rows_;
-};
+void add_parts(Table& rows, const char* kind, const std::vector<ValidationPart>& parts, Style style) {
+  for (const ValidationPart& part : worst_first(parts))
+    if (part.score.cases + part.score.left_out > 0) add_score(rows, kind + part.name, part.score, style);
+}
 
 void write_legend(std::ostream& out, const ConsoleOptions& options) {
   const auto line = [&](const char* column, const char* meaning) {
@@ -78,17 +74,17 @@ void write_legend(std::ostream& out, const ConsoleOptions& options) {
 
 /// The groups; then of each its devices and sources.
 void write_scores(std::ostream& out, const std::vector<ValidationGroup>& groups, const ConsoleOptions& options) {
-  ScoreTable all("group");
-  for (const ValidationGroup& group : groups) all.add(group.name, group.score, Style::kBold);
-  write_table(out, all.rows().columns(), options);
+  Table all = score_table("group");
+  for (const ValidationGroup& group : groups) add_score(all, group.name, group.score, Style::kBold);
+  write_table(out, all.columns(), options);
   write_legend(out, options);
   for (const ValidationGroup& group : groups) {
-    ScoreTable parts("by device, by source");
-    for (const ValidationPart& part : worst_first(group.devices)) parts.add_part("on ", part);
-    for (const ValidationPart& part : worst_first(group.sources)) parts.add_part("of ", part, Style::kDim);
-    if (parts.rows().empty()) continue;
+    Table parts = score_table("by device, by source");
+    add_parts(parts, "on ", group.devices, Style::kPlain);
+    add_parts(parts, "of ", group.sources, Style::kDim);
+    if (parts.empty()) continue;
     out << '\n' << styled(group.name + ", worst first", Style::kBold, options.color) << "\n\n";
-    write_table(out, parts.rows().columns(), options);
+    write_table(out, parts.columns(), options);
   }
 }
 
