@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "reports/caveats_text.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {
@@ -30,18 +27,12 @@ std::string digits(double factor) {
 
 constexpr double kDays = 100 * 3600;  ///< s, from which on human_clock() counts days
 
-/// "12 d 05:23" (hh:mm).
-std::string in_days(Seconds time) {
-  const long long minutes = std::llround(time.value / 60);
-  return fmt::format("{} d {:02}:{:02}", minutes / 1440, minutes / 60 % 24, minutes % 60);
-}
-
 /// "0:31:09 (80 %: 0:27:20 to 0:35:30)", all three in one form.
 std::string time_in_words(const RunResult& result) {
   const auto at = [&](Seconds update) { return result.total_time * (update / result.update_time); };
   if (result.update_time_high <= Seconds{0}) return human_clock(result.total_time);
   const Seconds low = at(result.update_time_low), high = at(result.update_time_high);
-  const auto text = [&](Seconds time) { return high.value >= kDays ? in_days(time) : human_clock(time); };
+  const auto text = [&](Seconds time) { return high.value >= kDays ? human_days(time) : human_clock(time); };
   return fmt::format("{} (80 %: {})", text(result.total_time), human_range(text(low), text(high)));
 }
 
@@ -332,6 +323,32 @@ class Words {
   const FairComparison& fair_;
 };
 
+constexpr double kMayFit = 0.1;  ///< probability from which on it is not sure that it does not fit
+
+std::string listed(const Caveats& caveats, bool worst) {
+  std::vector<std::string> texts;
+  switch (caveats.statistics) {
+    case Statistics::kSynchronous: break;
+    case Statistics::kPartlyStale: texts.emplace_back("with some gradients one update late"); break;
+    case Statistics::kStaleGradients:
+      texts.push_back(caveats.updates_late == 1 ? std::string("with gradients one update late")
+                                                : fmt::format("with gradients {}{} updates late", worst ? "up to " : "",
+                                                              caveats.updates_late));
+      break;
+    case Statistics::kReplicasDrift: texts.emplace_back("with replicas that drift apart"); break;
+    case Statistics::kLocalEstimate: texts.emplace_back("with estimates that differ by rank"); break;
+  }
+  if (caveats.batch_growth > 1)
+    texts.push_back(fmt::format("at {}{:.3g} times the batch", worst ? "up to " : "", caveats.batch_growth));
+  if (caveats.fit_probability < kMayFit)
+    texts.emplace_back("without fitting into memory");
+  else if (caveats.fit_probability < 1)
+    texts.push_back(fmt::format("with a probability of {}{} to fit into memory", in_percent(caveats.fit_probability),
+                                worst ? " or more" : ""));
+  if (caveats.loss_unreached) texts.emplace_back("without reaching the loss in the measured runs");
+  return in_words(texts);
+}
+
 }  // namespace
 
 std::string question_in_words(const Scenario& scenario, const std::vector<RunResult>& results) {
@@ -346,6 +363,20 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
 std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
                             const FairComparison& fair) {
   return Words(scenario, results, standing, fair).all();
+}
+
+std::string in_words(const Caveats& caveats) { return listed(caveats, false); }
+
+std::string worst_in_words(const Caveats& caveats) { return listed(caveats, true); }
+
+JsonValue caveats_json(const Caveats& caveats) {
+  JsonValue json = json_object({});
+  if (caveats.statistics != Statistics::kSynchronous) json.set("statistics", name_of(caveats.statistics));
+  if (caveats.updates_late > 1) json.set("updates_late", caveats.updates_late);
+  if (caveats.batch_growth > 1) json.set("batch_inflation", caveats.batch_growth);
+  if (caveats.fit_probability < 1) json.set("fit_probability", caveats.fit_probability);
+  if (caveats.loss_unreached) json.set("loss_reached", false);
+  return json;
 }
 
 }  // namespace accosim

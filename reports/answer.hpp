@@ -1,9 +1,11 @@
-// What was asked and the answer to it, in a sentence or two each. Who is the fastest is said by sim/what_if/winner.hpp.
+// What was asked and the answer to it, in a sentence or two each, and what is held against a schedule. Who is the
+// fastest is said by sim/what_if/winner.hpp.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -19,5 +21,13 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
 /// adding; who is faster at a price, and that price; and whether the fastest may not fit.
 std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
                             const FairComparison& fair);
+
+/// The caveats of a schedule as they follow "1.08 times as fast, ": "with gradients one update late and at 1.5 times
+/// the batch"; empty without one.
+std::string in_words(const Caveats& caveats);
+/// The same of the worst of several: "at up to 33 times the batch".
+std::string worst_in_words(const Caveats& caveats);
+/// The figures that count against it, by the keys that they have in results.
+JsonValue caveats_json(const Caveats& caveats);
 
 }  // namespace accosim

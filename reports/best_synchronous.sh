@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes reports/published/best_synchronous.md with its pictures: ACCO and the best synchronous schedule, both tuned, on the
-# clusters of the paper's runs, on networks of several rates. `pages.sh best_synchronous` calls it.
+# Writes the figures of reports/published/best_synchronous.md and its pictures: ACCO and the best synchronous schedule, both
+# tuned, on the clusters of the paper's runs, on networks of several rates. `pages.sh best_synchronous` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 rate=/cluster/nodes/0/nics/bandwidth
 rates='5,10,16,25,32,50,64,100,125,200,250,400 Gbit/s'
@@ -35,23 +35,14 @@ for scenario in finetune_2x4_a100 pretrain_4x8_a100; do
   sweep_of "$scenario" "$scenario.copies" --over "$rate=100 Gbit/s"
   "$program" plot --kind curve "$folder/$scenario.jsonl" --by best-synchronous -o "$out/reports/published/best_synchronous_$scenario.svg"
 done
-{
-  cat <<'TEXT'
-# What is left of ACCO's gain over the best synchronous schedule
+# section NAME: its table.
+section() {
+  printf '| bandwidth of a NIC | ACCO tuned, over the best synchronous | ACCO tuned | its batch grown | ACCO as written | its batch grown | best synchronous |\n'
+  printf '|---|---|---|---|---|---|---|\n'
+  rows "$1"
+  rows "$1.copies" '100 Gbit/s, hosts copy'
+}
+region_finetune() { section finetune_2x4_a100; }
+region_pretrain() { section pretrain_4x8_a100; }
 
-Written by `reports/pages.sh best_synchronous`, which sweeps the scenarios of the ACCO paper's runs over the bandwidth of a NIC, with GPUDirect.
-Both sides are tuned: each is the fastest at any micro-batch that makes the same global batch and fits (`sim/study/README.md`). Speedups
-are at equal samples a step: the synchronous schedule accumulates as many as ACCO comes to. ACCO may win only where its batch has
-grown at most 1.2 times, so of its micro-batches one is taken at which it has not, where there is one. The last row is the scenario as it
-is shipped, whose hosts copy what is sent: their memory binds there, whatever the NIC. `-`: the synchronous schedule cannot be
-simulated at so few samples.
-TEXT
-  for scenario in finetune_2x4_a100 pretrain_4x8_a100; do
-    printf '\n## %s\n\n' "$scenario"
-    printf '| bandwidth of a NIC | ACCO tuned, over the best synchronous | ACCO tuned | its batch grown | ACCO as written | its batch grown | best synchronous |\n'
-    printf '|---|---|---|---|---|---|---|\n'
-    rows "$scenario"
-    rows "$scenario.copies" '100 Gbit/s, hosts copy'
-    printf '\n![Speedup over the best synchronous schedule at equal samples a step, against the bandwidth of the NIC](best_synchronous_%s.svg)\n' "$scenario"
-  done
-} >"$out/reports/published/best_synchronous.md"
+fill_regions reports/published/best_synchronous.md >"$out/reports/published/best_synchronous.md"

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -16,18 +17,19 @@
 #include <string_view>
 #include <utility>
 
+#include "models/base/text.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
+#include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
-#include "reports/warning_groups.hpp"
 #include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
@@ -72,12 +74,6 @@ struct Shown {
   std::vector<std::string> left_out;  ///< "speedup over best synchr."
 };
 
-int width_of(const Column& column) {
-  int width = std::max(display_width(column.head), display_width(column.sub_head));
-  for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
-  return width;
-}
-
 /// Columns of the comparison: the metrics that have one, and what is no single figure at its place among them.
 class Columns {
  public:
@@ -86,10 +82,10 @@ class Columns {
   Shown shown(const ConsoleOptions& options) && {
     add_all();
     std::set<int> places;
-    int left = options.width - std::min(kLabelWidth, width_of(columns_.begin()->second));
+    int left = options.width - std::min(kLabelWidth, display_width(columns_.begin()->second));
     const auto take = [&](int place) {
       for (auto [at, end] = columns_.equal_range(place); at != end && !places.contains(place); ++at)
-        left -= kGap + width_of(at->second);
+        left -= kGap + display_width(at->second);
       if (left >= 0 || options.wide) places.insert(place);
     };
     for (const int place : kDecide) take(place);
@@ -234,7 +230,7 @@ std::string laws_of(const std::vector<RunResult>& results) {
 void write_best_synchronous(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
   if (!scenario.best_synchronous) return;
   out << '\n';
-  const auto line = [&](const std::string& text) { write_wrapped(out, "", text, options.width); };
+  const auto line = [&](const std::string& text) { write_sentence(out, options, text); };
   const auto written = [](const AddedSchedule& added) {
     return added.repeats()       ? std::string(" as written")
            : added.entry.empty() ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
@@ -277,11 +273,10 @@ void write_missing(std::ostream& out, const Scenario& scenario, const std::vecto
     if (result.speedup && !result.speedup_same_batch) labels.push_back(result.label);
   if (labels.empty()) return;
   out << '\n';
-  write_wrapped(out, "",
-                fmt::format("\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and "
-                            "may accumulate more by itself. So there is no speedup at the same batch.",
-                            scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel)),
-                options.width);
+  write_sentence(out, options,
+                 "\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and "
+                 "may accumulate more by itself. So there is no speedup at the same batch.",
+                 scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel));
 }
 
 /// Says what the speedups mean, where a reader could take one for the other.
@@ -302,8 +297,35 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
   if (serial && !laws.empty() && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster))
     text += fmt::format(" With identical ranks and serial ZeRO-1 as the baseline that can never exceed {}.", laws);
   out << '\n';
-  write_wrapped(out, "", text, options.width);
+  write_sentence(out, options, text);
 }
+
+std::string updates_are(const RunResult& result) {
+  switch (result.statistics) {
+    case Statistics::kSynchronous: return "synchronous, or corrected";
+    case Statistics::kPartlyStale: return "of gradients late in part";
+    case Statistics::kStaleGradients: return "of late gradients";
+    case Statistics::kReplicasDrift: return "of replicas that drift";
+    case Statistics::kLocalEstimate: return "half at local estimates";
+  }
+  return "";
+}
+
+/// The measured multiple of the baseline's samples. An interval of the speedup is one of the samples.
+std::string samples_to_loss(const std::optional<TimeToLoss>& loss) {
+  if (!loss) return "not measured";
+  if (!loss->reached) return fmt::format("at least {:.2f}", loss->samples);
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", loss->samples, loss->samples * loss->speedup / loss->speedup_high,
+                     loss->samples * loss->speedup / loss->speedup_low);
+}
+
+std::string time_to_loss(const RunResult& result) {
+  const std::optional<TimeToLoss>& loss = result.to_loss;
+  if (!loss) return "-";
+  return fmt::format("{}{:.2f}x", loss->reached ? "" : "below ", loss->speedup);
+}
+
+std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "no: " + in_words(caveats); }
 
 }  // namespace
 
@@ -326,6 +348,54 @@ void write_comparison(std::ostream& out, const Scenario& scenario, const std::ve
   write_all_warnings(out, results, options);
   write_missing(out, scenario, results, options);
   write_closing(out, scenario, results, options);
+}
+
+void write_comparison_markdown(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
+                               const Standing& standing, const std::string& command) {
+  std::vector<std::size_t> order(results.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return results[a].tokens_per_second > results[b].tokens_per_second;
+  });
+  const bool loss =
+      std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.to_loss.has_value(); });
+  out << "# " << in_markdown(scenario.name) << "\n\nWritten by " << in_code(command)
+      << "; not to be edited by hand.\n\n"
+      << in_markdown(scenario.description) << "\n\n"
+      << "| schedule | all tokens | an update | same batch | samples an update | states, papers | memory | fits | sent "
+         "| updates |"
+      << (loss ? " samples to the loss | time to it |" : "") << " may win |\n"
+      << "|---|--:|--:|--:|--:|--:|--:|---|--:|---|" << (loss ? "--:|--:|" : "") << "---|\n";
+  for (const std::size_t i : order) {
+    const RunResult& r = results[i];
+    out << fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |", in_markdown(r.label),
+                       human_clock(r.total_time), human_time(r.update_time),
+                       r.speedup_same_batch ? human_factor(*r.speedup_same_batch) : "-",
+                       human_count(r.samples_per_update),
+                       r.batch_inflation > 1.0005 ? fmt::format(" ({:.2f}x)", r.batch_inflation) : "",
+                       human_memory(r.memory_formula), human_memory(r.memory_resident),
+                       r.fit.verdict == FitVerdict::kFits    ? "yes"
+                       : r.fit.verdict == FitVerdict::kTight ? "tight"
+                                                             : "no",
+                       human_bytes(r.bytes_sent_per_rank_per_update), updates_are(r));
+    if (loss) out << fmt::format(" {} | {} |", samples_to_loss(r.to_loss), time_to_loss(r));
+    out << " " << eligible(standing.caveats[i]) << " |\n";
+  }
+  out << "\n*All tokens*: " << human_count(scenario.training.train_tokens)
+      << ", as h:mm:ss. *Same batch*: speedup over " << in_markdown(scenario.baseline)
+      << " at as many samples an update. *States, papers*: what papers count of parameters, gradients, buffers and "
+         "states, in 16 bits but the optimizer's. *Memory*: resident on a GPU at its peak, of "
+      << human_memory(results.front().memory_capacity)
+      << ". *Sent*: bytes that a GPU sends in an update, in the mean. *May win*: gradients fresh or corrected, batch "
+      << fmt::format("grown at most {:.3g} times, memory that fits with {}.", standing.rule.batch_growth,
+                     in_percent(standing.rule.fit_probability));
+  if (loss)
+    out << " *Samples to the loss*: measured by `accocal converge` on small models, as a multiple of those of "
+        << in_markdown(scenario.baseline)
+        << ", with the batch's growth, and 90 % intervals; *time to it*: the speedup that remains. Another model's "
+           "samples "
+           "decide nothing here: they are shown beside the times.";
+  out << "\n";
 }
 
 }  // namespace accosim

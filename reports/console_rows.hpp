@@ -36,6 +36,15 @@ void write_scenario_header(std::ostream& out, const Scenario& scenario, const Co
 void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,
                     const ConsoleOptions& options);
 
+/// Warnings of several schedules, each said once: for whom it holds, and where they differ in figures alone with the
+/// range of these.
+struct WarningGroup {
+  std::vector<std::size_t> results;  ///< that have all of these
+  std::vector<Warning> warnings;     ///< "52 to 54 % of the compute time ..."
+};
+/// What holds for most first, and else in their order.
+std::vector<WarningGroup> warning_groups(const std::vector<RunResult>& results);
+
 /// Behind a figure of memory: nothing, " tight" or " OOM"; and how it is shown.
 std::string verdict_mark(FitVerdict verdict);
 Style style_of(FitVerdict verdict);

@@ -1,8 +1,7 @@
-// Everything about one schedule; see console.hpp.
+// Everything about one schedule, and about the program's own work; see console.hpp.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <ostream>
 #include <string>
@@ -21,13 +20,12 @@ namespace accosim {
 namespace {
 
 std::string verdict_of(const Fit& fit) {
-  const std::string chance = in_percent(fit.probability);
-  switch (fit.verdict) {
-    case FitVerdict::kFits: return fmt::format("of that GPU: it fits (probability {})", chance);
-    case FitVerdict::kTight: return fmt::format("of that GPU: it is tight (probability to fit {})", chance);
-    case FitVerdict::kDoesNotFit: return fmt::format("of that GPU: it does NOT fit (probability to fit {})", chance);
-  }
-  return "";
+  const bool fits = fit.verdict == FitVerdict::kFits;
+  return fmt::format("of that GPU: it {} (probability{} {})",
+                     fits                                ? "fits"
+                     : fit.verdict == FitVerdict::kTight ? "is tight"
+                                                         : "does NOT fit",
+                     fits ? "" : " to fit", in_percent(fit.probability));
 }
 
 std::string steady_in_words(const SteadyState& steady) {
@@ -63,7 +61,7 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
       write_wrapped(out, fmt::format("{:<29} {:>11}  ", name, value), meaning, options.width);
       return;
     }
-    write_wrapped(out, "", value.empty() ? name : fmt::format("{}: {}", name, value), options.width);
+    write_sentence(out, options, value.empty() ? name : fmt::format("{}: {}", name, value));
     write_wrapped(out, "    ", meaning, options.width);
   };
   const bool padded = result.tokens_padded_per_second > 1.0005 * result.tokens_per_second;
@@ -84,18 +82,16 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
 
 void write_memory_parts(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
   if (result.memory_parts.parts.empty()) return;
-  TableOf<MemoryPart> table(result.memory_parts.parts);
-  table.add("memory", "", [](const MemoryPart& part) { return name_of(part.use); });
-  table.add("size", "", [](const MemoryPart& part) { return human_memory(part.bytes); });
-  const double total = result.memory_resident.value;
-  table.add("share", "", [&](const MemoryPart& part) {
-    return total > 0 ? human_percent(part.bytes.value / total) : std::string("-");
-  });
-  const auto lasts = [](const MemoryPart& part) {
+  Table table({left("memory"), right("size"), right("share"), left("in a step")});
+  const Bytes total = result.memory_resident;
+  for (const MemoryPart& part : result.memory_parts.parts) {
     const bool tensors = part.use != MemoryUse::kAllocatorSlack && part.use != MemoryUse::kReserved;
-    return !tensors ? "-" : part.lasting ? "lasts" : "comes and goes";
-  };
-  table.add("in a step", "", lasts, true);
+    table.add(Style::kPlain,
+              {name_of(part.use), human_memory(part.bytes), total > Bytes{0} ? human_percent(part.bytes / total) : "-",
+               !tensors       ? "-"
+               : part.lasting ? "lasts"
+                              : "comes and goes"});
+  }
   write_table_below(out, "", table.columns(), options);
   write_memory_by_kind(out, result, options);
 }
@@ -136,6 +132,31 @@ void write_run(std::ostream& out, const Scenario& scenario, const RunResult& res
     out << '\n';
     write_warnings(out, result.warnings, "", options);
   }
+}
+
+void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOptions& options) {
+  if (used.stages.empty()) return;
+  std::vector<StageUse> rows = used.stages;
+  rows.push_back(used.outside);
+  rows.back().name = "all else";
+  StageUse all;
+  for (const StageUse& row : rows) {
+    all.seconds += row.seconds;
+    all.peak_kib += row.peak_kib;
+  }
+  all.name = "together";
+  rows.push_back(all);
+  Table table({left("stage"), right("times"), right("time"), right("share"), right("memory", "more")});
+  for (const StageUse& row : rows)
+    table.add(Style::kPlain,
+              {row.name, row.times > 0 ? human_count(static_cast<double>(row.times)) : "-",
+               human_time(Seconds{row.seconds}), human_percent(all.seconds > 0 ? row.seconds / all.seconds : 0),
+               human_bytes(Bytes{1024.0 * static_cast<double>(row.peak_kib)})});
+  write_table_below(out, "", table.columns(), options);
+  std::string counts;
+  for (const auto& [what, count] : used.tallies)
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", human_count(static_cast<double>(count)), what);
+  if (!counts.empty()) write_sentence(out, options, counts);
 }
 
 }  // namespace accosim

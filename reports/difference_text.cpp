@@ -68,24 +68,19 @@ std::vector<DifferencePart> shown_parts(const FigureDifference& figure) {
 
 void write_figure(std::ostream& out, const FigureDifference& figure, const Written& written, bool of_trace,
                   const ConsoleOptions& options) {
-  const std::vector<DifferencePart> parts = shown_parts(figure);
-  TableOf<DifferencePart> table(parts);
   const auto counted = [](const DifferencePart& part, std::size_t side) {
     return part.count[side] > 0 ? fmt::format("{} x {}", human_count(part.count[side]), time_of(part.each[side]))
                                 : std::string();
   };
-  table.add("part", "", [](const DifferencePart& part) { return part.name; });
-  table.add("A", "", [&](const DifferencePart& part) { return written(part.value[0]); });
-  table.add("B", "", [&](const DifferencePart& part) { return written(part.value[1]); });
-  table.add("B - A", "", [&](const DifferencePart& part) { return signed_text(part.difference(), written); });
-  table.add("share", "", [&](const DifferencePart& part) {
+  std::vector<Column> columns{left("part"), right("A"), right("B"), right("B - A"), right("share")};
+  if (of_trace) columns.insert(columns.end(), {right("A: each,", "hidden too"), right("B: each,", "hidden too")});
+  Table table(columns);
+  for (const DifferencePart& part : shown_parts(figure)) {
     const std::optional<double> share = share_of(part.difference(), figure);
-    return share ? human_percent(*share) : std::string("-");
-  });
-  if (of_trace)
-    for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
-      table.add(side == 0 ? "A: each," : "B: each,", "hidden too",
-                [&](const DifferencePart& part) { return counted(part, side); });
+    table.add(Style::kPlain,
+              {part.name, written(part.value[0]), written(part.value[1]), signed_text(part.difference(), written),
+               share ? human_percent(*share) : "-", counted(part, 0), counted(part, 1)});
+  }
   write_table(out, table.columns(), options);
 }
 
@@ -125,7 +120,7 @@ void write_one(std::ostream& out, const char* what, const FigureDifference& figu
   out << fmt::format("{}: {} in A, {} in B{}\n", what, written(figure.value[0]), written(figure.value[1]),
                      figure.value[0] > 0 ? fmt::format(" ({})", human_error(ratio)) : "");
   write_figure(out, figure, written, of_trace, options);
-  write_wrapped(out, "", closing(figure), options.width);
+  write_sentence(out, options, closing(figure));
 }
 
 std::string text_of_value(const std::optional<JsonValue>& value) {
@@ -144,22 +139,20 @@ void write_settings(std::ostream& out, const SettingDifferences& settings, const
   if (settings.differ.empty()) {
     out << "settings: the same in both\n";
   } else {
-    std::vector<SettingDifference> shown = settings.differ;
-    if (shown.size() > kMost) shown.resize(kMost);
-    TableOf<SettingDifference> table(shown);
-    table.add("settings that differ", "", [](const SettingDifference& one) { return printable(one.setting, 200); });
-    for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
-      table.add(side == 0 ? "A" : "B", "",
-                [side](const SettingDifference& one) { return text_of_value(one.values[side]); });
+    Table table({left("settings that differ"), right("A"), right("B")});
+    for (std::size_t i = 0; i < std::min(settings.differ.size(), kMost); ++i) {
+      const SettingDifference& one = settings.differ[i];
+      table.add(Style::kPlain,
+                {printable(one.setting, 200), text_of_value(one.values[0]), text_of_value(one.values[1])});
+    }
     write_table(out, table.columns(), options);
     if (settings.differ.size() > kMost)
       out << fmt::format("and {} more; --json has all\n", settings.differ.size() - kMost);
   }
   if (!settings.whole)
-    write_wrapped(out, "",
-                  "Not all settings are compared: one of the two does not record them, as an older accosim wrote it. "
-                  "Write it anew.",
-                  options.width);
+    write_sentence(out, options,
+                   "Not all settings are compared: one of the two does not record them, as an older accosim wrote it. "
+                   "Write it anew.");
 }
 
 JsonValue settings_json(const SettingDifferences& settings) {
@@ -210,8 +203,7 @@ void write_differences(std::ostream& out, const Differences& differences, const 
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     std::string labels;
     for (const std::string& label : differences.alone[side]) labels += (labels.empty() ? "" : ", ") + printable(label);
-    if (!labels.empty())
-      write_wrapped(out, "", fmt::format("Only in {}: {}", side == 0 ? 'A' : 'B', labels), options.width);
+    if (!labels.empty()) write_sentence(out, options, "Only in {}: {}", side == 0 ? 'A' : 'B', labels);
   }
 }
 

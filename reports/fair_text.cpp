@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -90,27 +89,25 @@ JsonValue adding_json(const std::optional<Adding>& adding) {
 
 void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options) {
   const auto write_words = [&] {
-    for (const std::string& sentence : fair.words) write_wrapped(out, "", sentence, options.width);
+    for (const std::string& sentence : fair.words) write_sentence(out, options, sentence);
   };
   if (fair.baselines.empty()) {
     if (!fair.words.empty()) out << '\n';
     return write_words();
   }
-  TableOf<FairBaseline> table(fair.baselines);
-  const bool all_fit =
-      std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; });
-  table.add("GPUs", "", [](const FairBaseline& each) { return name_of(each); });
-  table.add("work of", "each GPU", [](const FairBaseline& each) { return each.work; });
-  table.add("samples", "an update", [](const FairBaseline& each) { return human_count(each.samples_per_update); });
-  table.add("update", "", [](const FairBaseline& each) { return human_time(each.update_time); });
-  table.add("tokens", "per s", [](const FairBaseline& each) { return human_count(each.tokens_per_second); });
-  table.add("speedup", "per token", [](const FairBaseline& each) {
-    return Cell{human_factor(each.speedup), each.speedup > 1.005 ? Style::kGood : Style::kPlain};
-  });
-  if (!all_fit)
-    table.add("memory", "", [](const FairBaseline& each) {
-      return each.fits ? Cell{"fits"} : Cell{"OOM", Style::kBad};
-    });
+  std::vector<Column> columns{left("GPUs"),    right("work of", "each GPU"), right("samples", "an update"),
+                              right("update"), right("tokens", "per s"),     right("speedup", "per token")};
+  if (!std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; }))
+    columns.push_back(right("memory"));
+  Table table(columns);
+  for (const FairBaseline& each : fair.baselines)
+    table.add({{name_of(each)},
+               {each.work},
+               {human_count(each.samples_per_update)},
+               {human_time(each.update_time)},
+               {human_count(each.tokens_per_second)},
+               {human_factor(each.speedup), each.speedup > 1.005 ? Style::kGood : Style::kPlain},
+               each.fits ? Cell{"fits"} : Cell{"OOM", Style::kBad}});
   write_table_below(out, fair.schedule + " with its work divided by speed, and on each kind of GPU alone",
                     table.columns(), options);
   out << '\n';

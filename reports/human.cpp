@@ -52,12 +52,17 @@ std::string human_time(Seconds time) {
 
 std::string human_clock(Seconds time) {
   if (!(time.value >= 59.5 && time.value < 1e13)) return human_time(time);
+  return std::llround(time.value) < 100 * 3600 ? human_hours(time) : human_days(time);
+}
+
+std::string human_hours(Seconds time) {
   const long long seconds = std::llround(time.value);
-  if (seconds < 100 * 3600) {
-    return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-  }
+  return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+std::string human_days(Seconds time, const char* days) {
   const long long minutes = std::llround(time.value / 60);
-  return fmt::format("{} d {:02}:{:02}", minutes / 1440, minutes / 60 % 24, minutes % 60);
+  return fmt::format("{}{} {:02}:{:02}", minutes / 1440, days, minutes / 60 % 24, minutes % 60);
 }
 
 std::string human_count(double count) {

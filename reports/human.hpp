@@ -12,6 +12,9 @@ namespace accosim {
 std::string human_time(Seconds time);
 /// "5:23:41" (h:mm:ss) from a minute on, "12 d 05:23" (hh:mm) from 100 hours on, human_time() below a minute.
 std::string human_clock(Seconds time);
+/// "5:23:41" (h:mm:ss) and "12 d 05:23" (hh:mm), of any time; `days` stands behind their number.
+std::string human_hours(Seconds time);
+std::string human_days(Seconds time, const char* days = " d");
 /// "128", "65.5k", "80.0M", "2.65B", "1.40T": a count of things, tokens or parameters.
 std::string human_count(double count);
 /// Decimal, as network traffic is counted: "13.5 GB".

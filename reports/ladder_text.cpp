@@ -57,36 +57,26 @@ std::string ladder_in_words(const Ladder& ladder) {
 
 void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions& options) {
   const std::vector<Rung>& rungs = ladder.rungs;
-  const bool at_same_batch = known_at_same_batch(ladder);
-  const auto speedup = [&](const Rung& rung) {
-    return shown_speedup(ladder, static_cast<std::size_t>(&rung - rungs.data()));
-  };
-  const auto [least, most] = std::minmax_element(rungs.begin(), rungs.end(),
-                                                 [&](const Rung& a, const Rung& b) { return speedup(a) < speedup(b); });
-  TableOf<Rung> table(rungs);
-  const auto first = [&](const Rung& rung) { return &rung == &rungs.front(); };
-  table.add("change", "", [](const Rung& rung) { return rung.change; });
-  table.add("update", "", [](const Rung& rung) { return human_time(rung.update_time); });
-  table.add("samples", "an update", [](const Rung& rung) { return human_count(rung.samples_per_update); });
-  table.add("times", "per token",
-            [&](const Rung& rung) { return first(rung) ? std::string() : human_factor(rung.times); });
-  table.add("speedup", "per token", [](const Rung& rung) { return human_factor(rung.speedup); });
-  table.add("times", "same batch",
-            [&](const Rung& rung) { return first(rung) ? std::string() : factor(rung.times_same_batch); });
-  table.add("speedup", "same batch",
-            [&](const Rung& rung) { return first(rung) ? "1.00x" : factor(rung.speedup_same_batch); });
+  std::vector<double> speedups;
+  for (std::size_t i = 0; i < rungs.size(); ++i) speedups.push_back(shown_speedup(ladder, i));
+  const auto [least, most] = std::minmax_element(speedups.begin(), speedups.end());
   constexpr double kLeastScale = 1.25;  // a change of less than a quarter fills no bar
-  const double lowest = speedup(*least), highest = std::max(speedup(*most), kLeastScale * lowest);
-  const Rung* before = &rungs.front();
-  const auto bar = [&](const Rung& rung) {
-    const double was = speedup(*before);
-    before = &rung;
-    return first(rung) ? std::string() : bar_of(was, speedup(rung), lowest, highest, 24);
-  };
-  table.add(at_same_batch ? "same batch," : "per token,", "logarithmic", bar, true);
+  const double highest = std::max(*most, kLeastScale * *least);
+  Table table({left("change"), right("update"), right("samples", "an update"), right("times", "per token"),
+               right("speedup", "per token"), right("times", "same batch"), right("speedup", "same batch"),
+               left(known_at_same_batch(ladder) ? "same batch," : "per token,", "logarithmic")});
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    const Rung& rung = rungs[i];
+    const bool first = i == 0;
+    table.add(Style::kPlain,
+              {rung.change, human_time(rung.update_time), human_count(rung.samples_per_update),
+               first ? "" : human_factor(rung.times), human_factor(rung.speedup),
+               first ? "" : factor(rung.times_same_batch), first ? "1.00x" : factor(rung.speedup_same_batch),
+               first ? "" : bar_of(speedups[i - 1], speedups[i], *least, highest, 24)});
+  }
   write_table(out, table.columns(), options);
   out << '\n';
-  write_wrapped(out, "", ladder_in_words(ladder), options.width);
+  write_sentence(out, options, ladder_in_words(ladder));
 }
 
 JsonValue ladder_json(const Ladder& ladder) {

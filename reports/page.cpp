@@ -5,21 +5,25 @@
 
 #include <map>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 #include "reports/ladder_text.hpp"
-#include "reports/metric_text.hpp"
 #include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
 #include "reports/result_json.hpp"
+#include "sim/explain/memory_bars.hpp"
+#include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
@@ -45,6 +49,77 @@ JsonValue breakdown_json(const Explanation& explanation) {
                       {"classes", json_list(by_class, cls)},
                       {"causes", json_list(explanation.path.causes, cause)},
                       {"notes", std::move(notes)}});
+}
+
+constexpr double kGiga = 1e9;
+
+/// "81 measured kernels, typical error 5.1 %"; of a relative where they were measured on one.
+std::string in_words(const FitQuality& quality) {
+  std::string text = quality.samples > 0 ? fmt::format("{} measured kernels", quality.samples) : "measured kernels";
+  if (quality.inherited) text += " of a relative of the device";
+  if (quality.other_generation) text += " of another generation";
+  return fmt::format("{}, typical error {}", text, human_percent(quality.spread));
+}
+
+std::string known(const Device& device, Dtype dtype) {
+  const auto& fit = device.gemm[static_cast<std::size_t>(dtype)];
+  std::string text = fit ? "matrix products: fitted to " + in_words(fit->quality)
+                         : std::string("matrix products: a share of the peak that the profile gives, not fitted");
+  if (device.attention) text += "; fused attention: fitted to " + in_words(device.attention->quality);
+  if (!device.kernels->empty()) text += "; kernels that accocal measured on it";
+  return text;
+}
+
+std::string known(const LinkQuality& quality) {
+  return fmt::format("typical error of collectives {} from 1 MiB, {} below", human_percent(quality.spread),
+                     human_percent(quality.spread_small));
+}
+
+std::string figures(const Device& device, Dtype dtype) {
+  const auto& peak = device.peak[static_cast<std::size_t>(dtype)];
+  return fmt::format("{}{} at {} of memory",
+                     peak ? fmt::format("{}/s {}, ", human_flops(Flops{peak->value}), name_of(dtype)) : "",
+                     human_memory(device.memory), human_rate(device.memory_bandwidth));
+}
+
+/// The member "ground", what a prediction rests on, in words: the devices and links that were priced, and how well each
+/// is known. A list of {"what", "name", "figures", "known"}: one a device and a kind of links.
+JsonValue ground_json(const Scenario& scenario) {
+  std::vector<JsonValue> rows;
+  std::set<std::string> seen;
+  const auto add = [&](const char* what, const std::string& name, const std::string& figures,
+                       const std::string& known) {
+    JsonValue row = json_object({{"what", what}, {"name", name}, {"figures", figures}, {"known", known}});
+    if (seen.insert(dump_json(row)).second) rows.push_back(std::move(row));
+  };
+  const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
+  for (const NodeGroup& group : groups)
+    for (const Device& device : group.devices)
+      add("GPU", device_name(scenario.cluster, device), figures(device, group.precision),
+          known(device, group.precision));
+  int nodes = 0;
+  for (const NodeGroup& group : groups) nodes += group.count;
+  for (const NodeGroup& group : groups)
+    if (group.gpus > 1)
+      add("links in a node", group.intra.kind, human_rate(group.intra.bandwidth) + " a GPU and direction",
+          known(group.intra.quality));
+  for (const NodeGroup& group : groups)
+    if (nodes > 1)
+      add("links between nodes", group.nics.kind,
+          fmt::format("{} x {:.4g} Gbit/s a node and direction", group.nics.count,
+                      8 * group.nics.bandwidth.value / kGiga),
+          known(group.nics.quality));
+  if (nodes > 1 && (scenario.cluster.fabric.oversubscription > 1 || scenario.cluster.fabric.latency.value > 0))
+    add("fabric", "",
+        fmt::format("oversubscribed {:.3g} to 1, {} of wire", scenario.cluster.fabric.oversubscription,
+                    human_time(scenario.cluster.fabric.latency)),
+        "as the scenario says");
+  if (scenario.cluster.fabric.between_groups)
+    add("links between sites", "",
+        fmt::format("{:.4g} Gbit/s, {} one way", 8 * scenario.cluster.fabric.between_groups->bandwidth.value / kGiga,
+                    human_time(scenario.cluster.fabric.between_groups->latency)),
+        "as the scenario says");
+  return rows;
 }
 
 JsonValue errors_json(const std::vector<KnownError>& errors) {
@@ -93,6 +168,16 @@ JsonValue run_json(const PageRun& run) {
                       {"parts", std::move(parts)}});
 }
 
+/// What the page has to know of the metrics that it shows, in its order.
+JsonValue metrics_json() {
+  return json_list(metrics_by(&Metric::page), [](const Metric* metric) {
+    return json_object({{"key", metric->key},
+                        {"format", name_of(metric->format)},
+                        {"name", metric->page.name},
+                        {"meaning", metric->page.says}});
+  });
+}
+
 JsonValue words_json(const Scenario& scenario, const Page& page) {
   JsonValue facts = json_list(scenario_facts(scenario), [](const ScenarioFact& fact) {
     return json_object({{"name", fact.name}, {"text", fact.text}});
@@ -133,7 +218,7 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   member("version", kVersion);
   member("command", page.command);
   member("words", words_json(scenario, page));
-  member("metrics", page_metrics_json());
+  member("metrics", metrics_json());
   member("breakdown", json_list(page.explanations, breakdown_json));
   member("ground", ground_json(scenario));
   member("errors", errors_json(page.errors));

@@ -13,7 +13,6 @@
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/explain/explanation.hpp"
-#include "sim/explain/memory_bars.hpp"
 #include "sim/explain/pipeline_chart.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -64,10 +63,6 @@ void write_page_around(std::ostream& out, const std::string& document);
 /// The page's document, schema accosim.page/1; its member "result" is what write_results_json() writes. Safe inside a
 /// <script>: nothing in it opens or closes a tag, or ends a line of JavaScript.
 void write_page_json(std::ostream& out, const Scenario& scenario, const Page& page);
-
-/// The member "ground", what a prediction rests on, in words: the devices and links that were priced, and how well each
-/// is known. A list of {"what", "name", "figures", "known"}: one a device and a kind of links.
-JsonValue ground_json(const Scenario& scenario);
 
 /// The member "timelines": whole nanoseconds; of each lane [from the end of the last span or, of the first,
 /// from 0; its own; label; ...].

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes reports/published/peers.md: the measured steps for which another simulator published its own prediction, with
-# ours beside it, and a search of the same space. `pages.sh peers` calls it.
+# Writes the figures of reports/published/peers.md: the measured steps for which another simulator published its own
+# prediction, with ours beside it, and a search of the same space. `pages.sh peers` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # What Calculon prints, in seconds: `calculon llm-validation` of github.com/calculon-ai/calculon at caa4b11, its table
@@ -51,61 +51,18 @@ table() {
     }' "$folder/$1" "$folder/page"
 }
 
-# turing: what advise says of the same model, GPUs and batch.
-turing() {
+# What advise says of the same model, GPUs and batch.
+region_turing() {
+  echo '```'
   "$program" advise gpt3_175b_1024_a100 --set '/published={}' --set '/schedules=[{"name": "zero1"}]' --set '/baseline=zero1' \
     --set '/model={"model_type": "gpt2", "name": "Turing-NLG 530B", "n_layer": 105, "n_embd": 20480, "n_head": 128, "n_positions": 2048, "vocab_size": 51200}' \
     --set /cluster/nodes/0/count=280 --set /training/micro_batch_size=1 --set /training/gradient_accumulation_steps=280 \
     --set '/training/parallel={"tensor_parallel_size": 8, "pipeline_parallel_size": 35}' --set /training/train_tokens=4587520 \
-    --over parallel --over activation_recompute --over overlap --budget 10000
+    --over parallel --over activation_recompute --over overlap --budget 10000 | sed '/^$/,$d'
+  echo '```'
 }
 
-{
-  cat <<'TEXT'
-# Beside other simulators
+region_calculon() { table korthikanti Calculon s; }
+region_simumax() { table simumax_a100_pcie SimuMax %; }
 
-Written by `reports/pages.sh peers`; not to be edited by hand. Measured steps for which Calculon or SimuMax published what it predicts. Both
-are analytical and of one kind of GPU.
-
-## Calculon: Korthikanti et al. 2022, table 5
-
-Calculon's efficiencies of A100 were typed in by its authors; ours are fitted to kernels, collectives and the steps of other sources, and no
-constant has seen these steps.
-
-TEXT
-  table korthikanti Calculon s
-  cat <<'TEXT'
-
-## SimuMax: Megatron-LM on 8 A100 PCIe
-
-SimuMax takes the efficiency of each product and collective from measurements of its very shape on that machine, which is what the
-machine's owner should do. Ours are A100 PCIe at large: fitted to all sources, with no constant for its sockets and bridges, which the steps
-of few micro-batches show (the replicas' gradients are most of those).
-
-TEXT
-  table simumax_a100_pcie SimuMax %
-  cat <<'TEXT'
-
-## A search: Turing-NLG 530B on 2,240 A100
-
-2,240 sequences an update. Calculon's `llm-optimal-execution` goes through 160,680 executions (its a100_80g without the second memory,
-`-m`), of which the fastest have: 8 tensor ranks whose sequences are split, attention recomputed, a sharded optimizer beside the computation, and
-
-| stages by chunks | micro-batch | Calculon |
-|---|--:|--:|
-| 5 by 21 | 2 | 27.06 s |
-| 7 by 15 | 2 | 27.18 s |
-| 5 by 7 | 2 | 27.18 s |
-
-They are closer to each other than its mean error (3.7 % in its own validation). It tells whether tensors fit into 80 GiB; we add what CUDA, NCCL and the
-allocator hold, so that the fastest plan may not fit. Without collectives of tensors beside their GEMMs, which is a choice of the scenario:
-
-```
-TEXT
-  turing | sed '/^$/,$d'
-  cat <<'TEXT'
-```
-
-vTrain's outputs of one node of 8 A100 are compared in [validation.md](validation.md) under "Other simulators".
-TEXT
-} >"$out/reports/published/peers.md"
+fill_regions reports/published/peers.md >"$out/reports/published/peers.md"

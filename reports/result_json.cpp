@@ -11,10 +11,10 @@
 #include "models/base/json_list.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/model.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
-#include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
+#include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
@@ -27,7 +27,7 @@ JsonValue kinds_of(const std::vector<KindMemory>& kinds) {
                                  {"memory_capacity_bytes", kind.capacity.value},
                                  {"fit_verdict", name_of(kind.fit.verdict)},
                                  {"fit_probability", kind.fit.probability}});
-    if (!kind.stages.empty()) one.set("stages", std::vector<JsonValue>(kind.stages.begin(), kind.stages.end()));
+    if (!kind.stages.empty()) one.set("stages", kind.stages);
     return one;
   });
 }
@@ -79,6 +79,13 @@ JsonValue steady_json(const SteadyState& steady) {
                       {"repeats_after_updates", repeats ? JsonValue(steady.repeats_after) : JsonValue()},
                       {"updates_averaged", steady.averaged},
                       {"halves_differ", repeats ? JsonValue() : JsonValue(steady.halves_differ)}});
+}
+
+/// A number, true or false, or null where it is not known.
+JsonValue json_of(const Metric& metric, const Metrics& all) {
+  const std::optional<double> value = metric.figure.of(all);
+  if (metric.format == Format::kYesNo && value) return *value != 0;
+  return value;
 }
 
 /// What is no metric, or is not known of every play, before the metric that it has always stood before.
@@ -194,7 +201,7 @@ JsonValue added_json(const std::string& label, const AddedSchedule& added) {
   return json_object({{"label", label},
                       {"form", added.name()},
                       {"entry", added.entry.empty() ? JsonValue() : parse_json(added.entry, "").root},
-                      {"set", std::vector<JsonValue>(added.set.begin(), added.set.end())}});
+                      {"set", added.set}});
 }
 
 }  // namespace
@@ -202,15 +209,19 @@ JsonValue added_json(const std::string& label, const AddedSchedule& added) {
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const Standing& standing, const FairComparison& fair,
                         RankRows rows, const JsonValue& settings) {
-  const std::vector<JsonValue> sets(scenario.sets.begin(), scenario.sets.end());
-  out << "{\n  \"schema\": \"accosim.result/2\",\n  \"version\": " << quoted_json(kVersion)
-      << ",\n  \"sets\": " << dump_json(sets) << ",\n  \"scenario\": " << quoted_json(scenario.name)
-      << ",\n  \"network\": " << quoted_json(network)
-      << fmt::format(",\n  \"model\": {{\"name\": {}, \"parameters\": {}}}", quoted_json(scenario.model.name),
-                     parameter_count(scenario.model))
-      << fmt::format(",\n  \"gpus\": {:.0f}", gpu_count(scenario.cluster))
-      << ",\n  \"baseline\": " << (scenario.baseline.empty() ? "null" : quoted_json(scenario.baseline))
-      << (settings.kind == JsonKind::kNull ? "" : ",\n  \"settings\": " + dump_json(settings)) << ",\n  \"results\": [";
+  const auto member = [&](const char* key, const std::string& text) { out << ",\n  \"" << key << "\": " << text; };
+  const auto document = [&](const char* key, const JsonValue& value) { member(key, indented(value, "  ")); };
+  out << "{\n  \"schema\": \"accosim.result/2\"";
+  member("version", quoted_json(kVersion));
+  member("sets", dump_json(scenario.sets));
+  member("scenario", quoted_json(scenario.name));
+  member("network", quoted_json(network));
+  member("model", fmt::format(R"({{"name": {}, "parameters": {}}})", quoted_json(scenario.model.name),
+                              parameter_count(scenario.model)));
+  member("gpus", fmt::format("{:.0f}", gpu_count(scenario.cluster)));
+  member("baseline", scenario.baseline.empty() ? "null" : quoted_json(scenario.baseline));
+  if (settings.kind != JsonKind::kNull) member("settings", dump_json(settings));
+  member("results", "[");
   const char* separator = "\n";
   for (const RunResult& result : results) {
     out << separator;
@@ -218,30 +229,26 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
     separator = ",\n";
   }
   out << (results.empty() ? "]" : "\n  ]");
-  if (scenario.best_synchronous)
-    out << ",\n  \"best_synchronous\": "
-        << indented(added_json(scenario.schedules[scenario.best_synchronous->index].label, *scenario.best_synchronous),
-                    "  ");
-  if (scenario.best_delayed)
-    out << ",\n  \"best_delayed\": "
-        << indented(added_json(scenario.schedules[scenario.best_delayed->index].label, *scenario.best_delayed), "  ");
+  const auto tuned = [&](const char* key, const std::optional<AddedSchedule>& added) {
+    if (added) document(key, added_json(scenario.schedules[added->index].label, *added));
+  };
+  tuned("best_synchronous", scenario.best_synchronous);
+  tuned("best_delayed", scenario.best_delayed);
   if (const std::optional<Elsewhere>& other = scenario.elsewhere) {
     JsonValue elsewhere = added_json(other->added.form, other->added);
     elsewhere.set("framework", other->framework);
     elsewhere.set("times_as_fast", other->times);
-    out << ",\n  \"elsewhere\": " << indented(elsewhere, "  ");
+    document("elsewhere", elsewhere);
   }
   if (const std::optional<Beyond>& beyond = scenario.beyond)
-    out << ",\n  \"beyond\": "
-        << indented(json_object({{"set", std::vector<JsonValue>(beyond->set.begin(), beyond->set.end())},
-                                 {"times_as_fast", beyond->times}}),
-                    "  ");
-  if (!fair.baselines.empty())
-    out << ",\n  \"fair_baselines\": " << indented(fair_baselines_json(fair), "  ")
-        << ",\n  \"fair_gains\": " << indented(fair_gains_json(fair), "  ");
-  if (fair.adding) out << ",\n  \"adding\": " << indented(adding_json(fair.adding), "  ");
-  if (!fair.words.empty()) out << ",\n  \"fair_words\": " << indented(JsonValue(fair.words), "  ");
-  if (standing.best()) out << ",\n  \"answer\": " << indented(answer_json(results, standing), "  ");
+    document("beyond", json_object({{"set", beyond->set}, {"times_as_fast", beyond->times}}));
+  if (!fair.baselines.empty()) {
+    document("fair_baselines", fair_baselines_json(fair));
+    document("fair_gains", fair_gains_json(fair));
+  }
+  if (fair.adding) document("adding", adding_json(fair.adding));
+  if (!fair.words.empty()) document("fair_words", fair.words);
+  if (standing.best()) document("answer", answer_json(results, standing));
   out << "\n}\n";
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes reports/published/schedules.md with its picture: every schedule on one cluster and over a slow link, and what
-# papers published of some of them beside what is predicted. `pages.sh schedules` calls it.
+# Writes the figures of reports/published/schedules.md and its picture: every schedule on one cluster and over a slow link,
+# and what papers published of some of them beside what is predicted. `pages.sh schedules` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
 # page SCENARIO [OPTIONS]: its table, and what its columns mean.
@@ -18,7 +18,7 @@ points() {
         $column["exposed_communication_s"] "\t" $column["tokens_per_s"] }'
 }
 
-overlap() {
+region_overlap() {
   echo '| meeting | time beside computation, over computation | published |'
   echo '|---|--:|--:|'
   points overlap_resnet18 '/training/micro_batch_size=128' | awk -F'\t' '
@@ -32,7 +32,7 @@ overlap() {
     }'
 }
 
-co2() {
+region_co2() {
   echo '| GPUs | AdamW, tokens a second | CO2 every 12 updates | every 48 |'
   echo '|--:|--:|--:|--:|'
   points co2_7b '/cluster/nodes/0/count=2,16' >"$folder/co2"
@@ -53,7 +53,7 @@ co2() {
     }' "$folder/co2"
 }
 
-intellect() {
+region_intellect() {
   echo '| setting | 100 updates and meeting, published | utilisation, published | link of a node that our meeting needs for it |'
   echo '|---|--:|--:|--:|'
   points intellect_1 '/cluster/nodes/0/nics/bandwidth=0.1,0.15,0.2,0.3,0.4,0.5,0.7,1,1.4,2,3,4 Gbit/s' |
@@ -81,31 +81,10 @@ meeting, an identity. The samples of an update (16 sequences of 8192 tokens a GP
 TEXT
 }
 
-"$program" plot --kind breakdown scenarios/schedules/all.json -o "$out/reports/published/schedules.svg" >/dev/null 2>&1
-{
-  cat <<'TEXT'
-# Every schedule
-
-Written by `reports/pages.sh schedules`; not to be edited by hand. Losses are those of `convergence.md`, whose models are small.
-
-![Where the time of an update goes, by schedule](schedules.svg)
-
-TEXT
-  page all --convergence reports/published/convergence.json
-  echo
+region_all() { page all --convergence reports/published/convergence.json; }
+region_wan() {
   page wan --convergence reports/published/convergence.json | sed -n '1,/^\*All tokens/p' | sed '/^\*All tokens/d'
-  printf '## Held against what was published\n\n### Overlap-Local-SGD\n\n'
-  overlap
-  printf '\n### CO2 over TCP\n\n'
-  co2
-  printf '\n### INTELLECT-1\n\n'
-  intellect
-  cat <<'TEXT'
+}
 
-### Streaming DiLoCo
-
-The table of its paper's simulator (75 bandwidths for a utilisation) is compared in
-`StreamingDiloco.NeedsTheBandwidthsOfItsPapersSimulatorWithinAStepOfItsGrid`: all within one step of its grid, which is 20.7 %. A
-simulator is no measurement, so it is not scored.
-TEXT
-} >"$out/reports/published/schedules.md"
+"$program" plot --kind breakdown scenarios/schedules/all.json -o "$out/reports/published/schedules.svg" >/dev/null 2>&1
+fill_regions reports/published/schedules.md >"$out/reports/published/schedules.md"

@@ -63,6 +63,12 @@ int display_width(const std::string& text) {
   return width;
 }
 
+int display_width(const Column& column) {
+  int width = std::max(display_width(column.head), display_width(column.sub_head));
+  for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
+  return width;
+}
+
 std::string cut_to_width(const std::string& text, int width) {
   if (display_width(text) <= width) return printable(text);
   std::string result;
@@ -104,15 +110,17 @@ void write_wrapped(std::ostream& out, const std::string& first, const std::strin
   write_line(out, line);
 }
 
+void write_sentence(std::ostream& out, const ConsoleOptions& options, const std::string& text) {
+  write_wrapped(out, "", text, options.width);
+}
+
 void write_table(std::ostream& out, const std::vector<Column>& columns, const ConsoleOptions& options) {
   if (columns.empty()) return;
   std::vector<int> widths;
   int figures = 0;  // all columns but the first, each with its gap
   for (const Column& column : columns) {
-    int width = std::max(display_width(column.head), display_width(column.sub_head));
-    for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
-    if (!widths.empty()) figures += kGap + width;
-    widths.push_back(width);
+    if (!widths.empty()) figures += kGap + display_width(column);
+    widths.push_back(display_width(column));
   }
   // The names of the rows get what the figures leave in one block, or a third of the terminal and further blocks.
   const int left = options.width - figures;
@@ -153,7 +161,7 @@ void write_table_below(std::ostream& out, const std::string& sentence, const std
                        const ConsoleOptions& options) {
   out << '\n';
   if (!sentence.empty()) {
-    write_wrapped(out, "", sentence, options.width);
+    write_sentence(out, options, sentence);
     out << '\n';
   }
   write_table(out, columns, options);

@@ -2,6 +2,8 @@
 // terminal is narrow instead of running over its edge.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <iosfwd>
 #include <string>
 #include <utility>
@@ -54,7 +56,7 @@ class Table {
  public:
   explicit Table(std::vector<Column> heads) : columns_(std::move(heads)) {}
 
-  /// As many as there are columns, or fewer: then the rest is empty.
+  /// As many as there are columns, or fewer: then the rest is empty. Of more the rest is not shown.
   void add(const std::vector<Cell>& cells);
   void add(Style style, const std::vector<std::string>& texts);
   bool empty() const { return columns_.front().cells.empty(); }
@@ -71,6 +73,8 @@ inline Column right(const std::string& head, const std::string& sub_head = "") {
 std::string printable(const std::string& text);
 /// Columns that a terminal gives printable(text): 2 for wide East Asian characters and emoji, 0 for combining marks.
 int display_width(const std::string& text);
+/// What all of a column's lines have room in.
+int display_width(const Column& column);
 /// printable(text), cut to `width` columns with an ellipsis at its end where it is wider.
 std::string cut_to_width(const std::string& text, int width);
 /// `text` in the colour of `style`, or as it is.
@@ -82,6 +86,13 @@ inline constexpr int kProseWidth = 110;
 /// Words of `text` in lines of at most `width` columns, and at most kProseWidth (a longer word has a line to itself).
 /// The first line starts with `first`, the others with as many blanks. Ends with a newline.
 void write_wrapped(std::ostream& out, const std::string& first, const std::string& text, int width);
+/// The same with nothing before it: the text, or what fmt::format() makes of it.
+void write_sentence(std::ostream& out, const ConsoleOptions& options, const std::string& text);
+template <typename... Args>
+void write_sentence(std::ostream& out, const ConsoleOptions& options, fmt::format_string<Args...> text,
+                    Args&&... args) {
+  write_sentence(out, options, fmt::vformat(text, fmt::make_format_args(args...)));
+}
 
 /// A table whose first column names the rows. Where it is wider than the terminal it goes on in further blocks, each
 /// with the first column again: no column is dropped, their order stays, and there are as few blocks as the width

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes scenarios/three_d/README.md: what ACCO gains where models are split over tensor ranks and stages, each side at its
-# own best layout, for three sizes on three networks. `pages.sh three_d` calls it.
+# Writes the figures of scenarios/three_d/README.md: what ACCO gains where models are split over tensor ranks and stages,
+# each side at its own best layout, for three sizes on three networks. `pages.sh three_d` calls it.
 . "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 cd -- scenarios/three_d
 
@@ -55,32 +55,15 @@ between() {
     END { printf "%.2f to %.2f", low, high }' "$folder/rows"
 }
 
-{
-  cat <<'TEXT'
-# What ACCO gains beside tensor and pipeline parallelism
-
-Written by `reports/pages.sh three_d`; not to be edited by hand. H100 in servers of 8. Each side is at its own best layout for the same
-global batch, in the same types: `advise --over parallel` tries all degrees of tensor (with sequence parallelism), pipeline and virtual stages that divide
-model and cluster, at every micro-batch, without recomputation. The synchronous side is Megatron-LM's
-distributed optimizer, overlapped both ways, aligned or not; ACCO's pipeline is drained twice an update, or keeps the parameters
-before and goes on (`"pipeline_flush": false`), whichever is faster.
-
-TEXT
-  printf '**ACCO is %s times as fast as the best synchronous schedule at 4M tokens an update and %s at 1M on NICs of 100 or 400 Gbit/s, and %s on 25 Gbit/s.**\n\n' \
+region_gain() {
+  printf '**ACCO is %s times as fast as the best synchronous schedule at 4M tokens an update and %s at 1M on NICs of 100 or 400 Gbit/s, and %s on 25 Gbit/s.**\n' \
     "$(between 4M '00$')" "$(between 1M '00$')" "$(between . '^25$')"
-  cat <<'TEXT'
-| model | tokens | Gbit/s a GPU | best synchronous | s | idle | GiB | ACCO | s | idle | GiB | ACCO is so many times as fast |
-|---|--:|--:|---|--:|--:|--:|---|--:|--:|--:|--:|
-TEXT
+}
+
+region_rows() {
+  echo '| model | tokens | Gbit/s a GPU | best synchronous | s | idle | GiB | ACCO | s | idle | GiB | ACCO is so many times as fast |'
+  echo '|---|--:|--:|---|--:|--:|--:|---|--:|--:|--:|--:|'
   awk -F'\t' '{ printf "| %s | %s | %s | %s | %.2f | %.1f %% | %.1f | %s | %.2f | %.1f %% | %.1f | %.2f |\n", $1, $2, $3, $4, $5, 100 * $6, $7, $8, $9, 100 * $10, $11, $5 / $9 }' "$folder/rows"
-  cat <<'TEXT'
+}
 
-TP, PP, VPP: degrees of tensor and pipeline parallelism, virtual stages; the rest of the GPUs are replicas. `s`: seconds of an update;
-`idle`: share in which a GPU computes nothing; `GiB`: its memory. At one layout for both, ACCO looks better or worse than it is: what it
-hides there, another layout need not send. It needs two micro-batches an update and more memory, so that some layouts of many replicas are closed to it.
-What is less than a tenth apart cannot be told apart. No run of ACCO on a pipeline has been published; what no flush does to the loss is not known.
-
-    ./accosim advise scenarios/three_d/llama_3_70b_512.json --schedule acco --over parallel
-    reports/pages.sh three_d
-TEXT
-} >"$out/scenarios/three_d/README.md"
+fill_regions README.md >"$out/scenarios/three_d/README.md"

@@ -25,24 +25,21 @@ void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const
   out << '\n';
   const bool rounds = std::any_of(results.begin(), results.end(),
                                   [](const RunResult& result) { return result.drawn->updates_each > 1; });
-  write_wrapped(out, "",
-                fmt::format("Micro-batches are drawn, seed {}. Single updates scatter{}; their mean is known "
-                            "to the share that stands beside it.",
-                            results.front().drawn->seed,
-                            rounds ? ", of replicas that make updates by themselves the means of rounds between "
-                                     "meetings"
-                                   : ""),
-                options.width);
+  write_sentence(out, options,
+                 "Micro-batches are drawn, seed {}. Single updates scatter{}; their mean is known "
+                 "to the share that stands beside it.",
+                 results.front().drawn->seed,
+                 rounds ? ", of replicas that make updates by themselves the means of rounds between "
+                          "meetings"
+                        : "");
   // Every schedule meets the same draws; the one that played most of them knows their means best.
   const RunResult& most = *std::max_element(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) {
     return a.drawn->played < b.drawn->played;
   });
   if (most.tokens_padded_per_second > most.tokens_per_second)
-    write_wrapped(out, "",
-                  fmt::format("A sequence has {:.0f} tokens on average; {:.0f} % of what is computed is padding.",
-                              most.tokens_per_second * most.update_time.value / most.samples_per_update,
-                              100 * (1 - most.tokens_per_second / most.tokens_padded_per_second)),
-                  options.width);
+    write_sentence(out, options, "A sequence has {:.0f} tokens on average; {:.0f} % of what is computed is padding.",
+                   most.tokens_per_second * most.update_time.value / most.samples_per_update,
+                   100 * (1 - most.tokens_per_second / most.tokens_padded_per_second));
   TableOf<RunResult> table = by_schedule(results);
   if (rounds) table.add("mean of", "updates", [](const RunResult& r) { return human_count(r.drawn->updates_each); });
   table.add(rounds ? "an update" : "single update", "10 to 90 %",

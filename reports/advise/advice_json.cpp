@@ -4,7 +4,7 @@
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
 #include "reports/advise/advice_report.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
 
 namespace accosim {

@@ -9,7 +9,7 @@
 
 #include "models/base/text.hpp"
 #include "reports/advise/advice_report.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 
@@ -22,16 +22,22 @@ constexpr int kMostName = 42;  ///< columns of a name in a table
 
 std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
-/// "zero1 with micro_batch_size 8, gradient_accumulation_steps 4"
-std::string name_of(const Answer& answer, std::size_t at) {
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[at].index);
-  const std::string options = options_in_words(answer.space, candidate);
-  const std::string& label = answer.space.forms[candidate.form].label;
-  return options.empty() ? label : label + " with " + options;
+Candidate candidate_at(const Answer& answer, std::size_t point) {
+  return candidate_of(answer.space, answer.advice.points[point].index);
 }
 
 std::string label_of(const Answer& answer, std::size_t at) {
-  return answer.space.forms[candidate_of(answer.space, answer.advice.points[at].index).form].label;
+  return answer.space.forms[candidate_at(answer, at).form].label;
+}
+
+std::string options_of(const Answer& answer, std::size_t at) {
+  return options_in_words(answer.space, candidate_at(answer, at));
+}
+
+/// "zero1 with micro_batch_size 8, gradient_accumulation_steps 4"
+std::string name_of(const Answer& answer, std::size_t at) {
+  const std::string options = options_of(answer, at);
+  return options.empty() ? label_of(answer, at) : label_of(answer, at) + " with " + options;
 }
 
 const Evaluation& at(const Answer& answer, std::size_t point) { return answer.advice.points[point].evaluation; }
@@ -204,45 +210,36 @@ double over_winner(const Answer& answer, std::size_t point) {
 }
 std::string over_in_words(const Answer& answer, std::size_t point) { return human_error(over_winner(answer, point)); }
 
-struct Listed {
-  std::string title;
-  std::vector<std::size_t> points;
-};
-
 /// Figures of points, and below them what each is.
-void write_points(std::ostream& out, const Answer& answer, const Listed& listed, const ConsoleOptions& options) {
-  if (listed.points.empty()) return;
+void write_points(std::ostream& out, const Answer& answer, const char* title, const std::vector<std::size_t>& points,
+                  const ConsoleOptions& options) {
+  if (points.empty()) return;
   const Evaluation& winner = at(answer, *answer.advice.winner);
   std::vector<Column> columns{
-      left(listed.title), right("update"), right("80 %", "interval"), right("over the", "best"), right("memory"),
-      left("fits"),       right("sent"),   right("exposed", "comm.")};
+      left(title),  right("update"), right("80 %", "interval"), right("over the", "best"), right("memory"),
+      left("fits"), right("sent"),   right("exposed", "comm.")};
   if (winner.price > 0) columns.push_back(right("cost"));
   Table table(columns);
-  for (std::size_t i = 0; i < listed.points.size(); ++i) {
-    const Evaluation& each = at(answer, listed.points[i]);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Evaluation& each = at(answer, points[i]);
     const bool tight = each.verdict == FitVerdict::kTight;
-    std::vector<std::string> cells{fmt::format("{} {}", i + 1, label_of(answer, listed.points[i])),
-                                   human_time(Seconds{each.update_time}),
-                                   human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
-                                   over_in_words(answer, listed.points[i]),
-                                   human_memory(Bytes{each.memory}),
-                                   tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
-                                   human_bytes(Bytes{each.sent}),
-                                   human_time(Seconds{each.exposed})};
-    if (winner.price > 0) cells.push_back(human_count(each.cost));
-    table.add(Style::kPlain, cells);
+    table.add(Style::kPlain,
+              {fmt::format("{} {}", i + 1, label_of(answer, points[i])), human_time(Seconds{each.update_time}),
+               human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
+               over_in_words(answer, points[i]), human_memory(Bytes{each.memory}),
+               tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
+               human_bytes(Bytes{each.sent}), human_time(Seconds{each.exposed}), human_count(each.cost)});
   }
   write_table_below(out, "", table.columns(), options);
-  for (std::size_t i = 0; i < listed.points.size(); ++i) {
-    const Candidate candidate = candidate_of(answer.space, answer.advice.points[listed.points[i]].index);
-    const std::string what = options_in_words(answer.space, candidate);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::string what = options_of(answer, points[i]);
     write_wrapped(out, fmt::format("{:>3} ", i + 1), what.empty() ? "as written" : what, options.width);
   }
 }
 
 /// "zero1, 16 x 2": the schedule and what decides most, without the nodes.
 std::string short_name_of(const Answer& answer, std::size_t point) {
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[point].index);
+  const Candidate candidate = candidate_at(answer, point);
   const Form& form = answer.space.forms[candidate.form];
   std::string text = form.label;
   for (std::size_t i = 0; i < form.knobs.size(); ++i)
@@ -290,16 +287,16 @@ void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions
 
 void write_front(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
   const std::vector<std::size_t>& front = answer.advice.front;
-  Listed listed{"front", {}};
+  std::vector<std::size_t> points;
   const std::size_t shown = std::min(front.size(), kMostFront);
   for (std::size_t i = 0; i < shown; ++i)
-    listed.points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
-  write_points(out, answer, listed, options);
+    points.push_back(front[shown == 1 ? 0 : i * (front.size() - 1) / (shown - 1)]);
+  write_points(out, answer, "front", points, options);
   std::string text =
       fmt::format("The front: nothing else is as good in {}, memory and bytes sent, and better in one of them.",
                   name_of(answer.asked.objective));
   if (shown < front.size()) text += fmt::format(" {} of {} points are shown; --json has all.", shown, front.size());
-  write_wrapped(out, "", text, options.width);
+  write_sentence(out, options, text);
 }
 
 std::string why_in_words(const Answer& answer) {
@@ -324,8 +321,7 @@ std::string why_in_words(const Answer& answer) {
   }
   if (advice.next && advice.next != advice.second) {
     text += fmt::format(" Of {} itself the next is with {}: {} more.", label_of(answer, *advice.winner),
-                        options_in_words(answer.space, candidate_of(answer.space, advice.points[*advice.next].index)),
-                        human_percent(over_winner(answer, *advice.next)));
+                        options_of(answer, *advice.next), human_percent(over_winner(answer, *advice.next)));
   }
   return text;
 }
@@ -384,7 +380,7 @@ void write_refusals(std::ostream& out, const Answer& answer, const ConsoleOption
 
 /// What repeats the winner; `between` stands before each --set.
 std::string command_of(const Answer& answer, const char* between) {
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[*answer.advice.winner].index);
+  const Candidate candidate = candidate_at(answer, *answer.advice.winner);
   const Form& form = answer.space.forms[candidate.form];
   std::string command = "accosim compare " + in_shell(answer.asked.scenario);
   if (form.written) command += " --schedule " + in_shell(form.label);
@@ -427,22 +423,22 @@ std::string advice_in_words(const Answer& answer) {
 }  // namespace
 
 void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
-  write_wrapped(out, "", advice_in_words(answer), options.width);
+  write_sentence(out, options, advice_in_words(answer));
   const bool any = answer.advice.winner.has_value();
-  if (answer.adding) write_wrapped(out, "", in_words(*answer.adding), options.width);
+  if (answer.adding) write_sentence(out, options, in_words(*answer.adding));
   if (any)
     for (const std::string& text : {caveats_in_words(answer), faster_in_words(answer)})
-      if (!text.empty()) write_wrapped(out, "", text, options.width);
+      if (!text.empty()) write_sentence(out, options, text);
   write_by_nodes(out, answer, options);
   for (const Warning& each : answer.cautions)
-    write_wrapped(out, "", fmt::format("Caution: {} ({}).", each.message, each.code), options.width);
+    write_sentence(out, options, "Caution: {} ({}).", each.message, each.code);
   out << '\n';
   write_searched(out, answer, options);
   if (any) {
-    Listed best{"schedule", {}};
+    std::vector<std::size_t> best;
     for (const FormResult& form : answer.advice.forms)
-      if (form.best) best.points.push_back(*form.best);
-    write_points(out, answer, best, options);
+      if (form.best) best.push_back(*form.best);
+    write_points(out, answer, "schedule", best, options);
   } else {
     out << '\n';
   }
@@ -451,7 +447,7 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
     write_front(out, answer, options);
     out << '\n';
     for (const std::string& text : {why_in_words(answer), bandwidth_in_words(answer), open_in_words(answer)})
-      if (!text.empty()) write_wrapped(out, "", text, options.width);
+      if (!text.empty()) write_sentence(out, options, text);
   }
   write_refusals(out, answer, options);
   if (any) out << "\nTo repeat it:\n\n    " << command_of(answer, " \\\n        ") << '\n';

@@ -13,7 +13,6 @@
 #include "models/fit/fit_fabrics.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/training.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -29,64 +28,9 @@ void write_errors(std::ostream& out, const std::string& name, const FitErrors& e
                      100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst, errors.spread);
 }
 
-}  // namespace
-
-void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
-  write_errors_heading(out);
-  for (const KernelFit& fit : fits) {
-    const FitQuality& quality = fit.dtypes.empty() ? fit.attention.quality : fit.gemm.quality;
-    out << fmt::format("\n{} {}, kernels of {:.2g} to {:.2g} FLOP\n", fit.architecture, fit.what, quality.least,
-                       quality.most);
-    if (const std::string warning = too_few(fit); !warning.empty()) out << "  " << warning << "\n";
-    if (fit.framework != 1)
-      out << fmt::format("  the framework's own product takes {:.3f} times as long as the library's\n", fit.framework);
-    write_errors(out, "all samples in", fit.in);
-    if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
-    if (fit.half.samples > 0) write_errors(out, "every second one left out", fit.half);
-    for (const auto& [name, errors] : fit.by) write_errors(out, name, errors);
-  }
-}
-
-namespace {
-
 std::string in_words(const CollectiveQuery& query) {
   return fmt::format("{} {:.0f} B, {} ranks on {}", name_of(query.kind), query.bytes.value, query.ranks, query.nodes);
 }
-
-}  // namespace
-
-void write_doubts(std::ostream& out, const std::vector<NetworkDoubt>& doubts) {
-  for (const NetworkDoubt& doubt : doubts) {
-    out << fmt::format("! these samples are not of links that work as {} usually does: {}\n", doubt.kind,
-                       doubt.in_short);
-    out << fmt::format("  {:<40} {:>12} {:>12} {:>7}  {}\n", "collective", "measured", "usual", "times",
-                       "bus bandwidth");
-    for (const SlowCollective& each : doubt.slow)
-      out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>7.1f}  {}\n", in_words(each.measured.query),
-                         1e6 * each.measured.time.value, 1e6 * each.usual.value, each.measured.time / each.usual,
-                         each.bus > BytesPerSecond{0}
-                             ? fmt::format("{:.3g} of {:.3g} GB/s", 1e-9 * each.bus.value, 1e-9 * each.of.value)
-                             : "");
-    out << fmt::format("  look at: {}\n\n", doubt.look_at);
-  }
-}
-
-void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>& samples) {
-  out << fmt::format("  {:<40} {:>12} {:>12} {:>9}\n", "collective", "measured", "predicted", "error");
-  std::vector<double> ratios;
-  for (const MeasuredCollective& sample : samples) {
-    const CollectiveQuery& query = sample.query;
-    const Seconds time = collective_time(query);
-    ratios.push_back(std::log(time / sample.time));
-    out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n", in_words(query), 1e6 * sample.time.value,
-                       1e6 * time.value, 100 * (time / sample.time - 1));
-  }
-  const FitErrors errors = errors_of(ratios);
-  out << fmt::format("\n  {} collectives: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples,
-                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
-}
-
-namespace {
 
 std::string constants_in_words(const Nics& nics) {
   std::string text = fmt::format("  \"efficiency\": {:.4g}, \"latency\": \"{:.4g} us\", \"message\": \"{:.4g} us\"",
@@ -125,46 +69,81 @@ void write_constants_of(std::ostream& out, const LinkFit& fit) {
   out << (fit.between_nodes ? constants_in_words(fit.nics) : constants_in_words(fit.intra)) << "\n";
 }
 
-/// The same of links between nodes.
-void write_fabric_numbers(std::ostream& out, const std::vector<LinkFit>& fits) {
+/// How many numbers the fit of links inside or between nodes has found, and which: boards by those that they have.
+void write_numbers(std::ostream& out, const std::vector<LinkFit>& fits, bool between) {
   std::size_t kinds = 0, own = 0;
   std::string each;
+  std::map<std::string, std::size_t> boards;
   for (const LinkFit& fit : fits) {
-    if (!fit.between_nodes || fit.sources.empty()) continue;
-    const std::vector<std::string> keys = own_fabric_numbers(fit.nics.kind);
+    if (fit.between_nodes != between || fit.sources.empty()) continue;
+    const auto keys = between ? own_fabric_numbers(fit.nics.kind) : board_numbers(fit.intra.kind).own;
     ++kinds;
     own += keys.size();
-    each += fmt::format("  {}: {} of its own ({})\n", fit.nics.kind, keys.size(), fmt::join(keys, ", "));
+    const std::string said = fmt::format("{} of its own ({})", keys.size(), fmt::join(keys, ", "));
+    if (between)
+      each += fmt::format("  {}: {}\n", fit.nics.kind, said);
+    else
+      ++boards[said];
   }
   if (kinds == 0) return;
-  const std::vector<std::string> shared = shared_fabric_numbers();
-  out << fmt::format("\nnumbers of links between nodes: {} of {} and {} that all share, {} together\n{}  shared: {}\n",
-                     own, kinds == 1 ? "one kind" : fmt::format("{} kinds", kinds), shared.size(), own + shared.size(),
-                     each, fmt::join(shared, ", "));
-}
-
-/// How many numbers the fit of links inside nodes has found, and which.
-void write_board_numbers(std::ostream& out, const std::vector<LinkFit>& fits) {
-  const auto in_words = [](const std::vector<std::string>& keys) { return fmt::format("{}", fmt::join(keys, ", ")); };
-  std::size_t boards = 0, own = 0;
-  std::map<std::string, std::size_t> of_board;  ///< by their keys
-  for (const LinkFit& fit : fits) {
-    if (fit.between_nodes || fit.sources.empty()) continue;
-    const BoardNumbers numbers = board_numbers(fit.intra.kind);
-    ++boards;
-    own += numbers.own.size();
-    ++of_board[fmt::format("{} of its own ({})", numbers.own.size(), in_words(numbers.own))];
-  }
-  if (boards == 0) return;
-  const std::vector<std::string> shared = board_numbers("").shared;
-  out << fmt::format("\nnumbers of links inside nodes: {} of {} and {} that all share, {} together\n", own,
-                     boards == 1 ? "one board" : fmt::format("{} boards", boards), shared.size(), own + shared.size());
-  for (const auto& [keys, count] : of_board)
-    out << fmt::format("  {} {}: {}\n", count, count == 1 ? "board" : "boards", keys);
-  out << fmt::format("  shared: {}\n", in_words(shared));
+  for (const auto& [said, count] : boards)
+    each += fmt::format("  {} {}: {}\n", count, count == 1 ? "board" : "boards", said);
+  const auto shared = between ? shared_fabric_numbers() : board_numbers("").shared;
+  const std::string noun = between ? "kind" : "board";
+  out << fmt::format("\nnumbers of links {} nodes: {} of {} and {} that all share, {} together\n{}  shared: {}\n",
+                     between ? "between" : "inside", own,
+                     kinds == 1 ? "one " + noun : fmt::format("{} {}s", kinds, noun), shared.size(),
+                     own + shared.size(), each, fmt::join(shared, ", "));
 }
 
 }  // namespace
+
+void write_fits(std::ostream& out, const std::vector<KernelFit>& fits) {
+  write_errors_heading(out);
+  for (const KernelFit& fit : fits) {
+    const FitQuality& quality = fit.dtypes.empty() ? fit.attention.quality : fit.gemm.quality;
+    out << fmt::format("\n{} {}, kernels of {:.2g} to {:.2g} FLOP\n", fit.architecture, fit.what, quality.least,
+                       quality.most);
+    if (const std::string warning = too_few(fit); !warning.empty()) out << "  " << warning << "\n";
+    if (fit.framework != 1)
+      out << fmt::format("  the framework's own product takes {:.3f} times as long as the library's\n", fit.framework);
+    write_errors(out, "all samples in", fit.in);
+    if (fit.out.samples > 0) write_errors(out, fmt::format("each left out, in {} parts", kFolds), fit.out);
+    if (fit.half.samples > 0) write_errors(out, "every second one left out", fit.half);
+    for (const auto& [name, errors] : fit.by) write_errors(out, name, errors);
+  }
+}
+
+void write_doubts(std::ostream& out, const std::vector<NetworkDoubt>& doubts) {
+  for (const NetworkDoubt& doubt : doubts) {
+    out << fmt::format("! these samples are not of links that work as {} usually does: {}\n", doubt.kind,
+                       doubt.in_short);
+    out << fmt::format("  {:<40} {:>12} {:>12} {:>7}  {}\n", "collective", "measured", "usual", "times",
+                       "bus bandwidth");
+    for (const SlowCollective& each : doubt.slow)
+      out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>7.1f}  {}\n", in_words(each.measured.query),
+                         1e6 * each.measured.time.value, 1e6 * each.usual.value, each.measured.time / each.usual,
+                         each.bus > BytesPerSecond{0}
+                             ? fmt::format("{:.3g} of {:.3g} GB/s", 1e-9 * each.bus.value, 1e-9 * each.of.value)
+                             : "");
+    out << fmt::format("  look at: {}\n\n", doubt.look_at);
+  }
+}
+
+void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>& samples) {
+  out << fmt::format("  {:<40} {:>12} {:>12} {:>9}\n", "collective", "measured", "predicted", "error");
+  std::vector<double> ratios;
+  for (const MeasuredCollective& sample : samples) {
+    const CollectiveQuery& query = sample.query;
+    const Seconds time = collective_time(query);
+    ratios.push_back(std::log(time / sample.time));
+    out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n", in_words(query), 1e6 * sample.time.value,
+                       1e6 * time.value, 100 * (time / sample.time - 1));
+  }
+  const FitErrors errors = errors_of(ratios);
+  out << fmt::format("\n  {} collectives: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples,
+                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
+}
 
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
   if (fits.empty()) return;
@@ -176,8 +155,7 @@ void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
     for (const auto& [what, errors] : fit.out) write_errors(out, "every 2nd out, " + what, errors);
     for (const std::string& line : fit.at_ends) out << "  " << line << "\n";
   }
-  write_board_numbers(out, fits);
-  write_fabric_numbers(out, fits);
+  for (const bool between : {false, true}) write_numbers(out, fits, between);
 }
 
 void write_own_fabrics(std::ostream& out, const std::vector<OwnFabric>& fabrics) {

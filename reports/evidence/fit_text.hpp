@@ -2,8 +2,6 @@
 #pragma once
 
 #include <iosfwd>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "models/fit/fit_collectives.hpp"

@@ -1,10 +1,13 @@
-// The validation report on a terminal.
+// The validation report on a terminal, and as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ostream>
+#include <string>
 
+#include "models/base/json.hpp"
 #include "reports/evidence/validation_report.hpp"
 #include "reports/human.hpp"
 #include "sim/evidence/predict.hpp"
@@ -29,32 +32,28 @@ std::vector<ValidationPart> worst_first(std::vector<ValidationPart> parts) {
   return parts;
 }
 
-class ScoreTable {
- public:
-  /// Of what its rows are: "group".
-  explicit ScoreTable(const char* of)
-      : rows_({left(of), right("cases"), right("error with", "source out"), right("error", "fitted"), right("bias"),
-               right("worst"), right("within", "20 %"), right("in 80 %", "interv."), right("median", "width"),
-               right("log", "score"), right("left", "out"), right("not", "asked")}) {}
+/// Of what its rows are: "group".
+Table score_table(const char* of) {
+  return Table({left(of), right("cases"), right("error with", "source out"), right("error", "fitted"), right("bias"),
+                right("worst"), right("within", "20 %"), right("in 80 %", "interv."), right("median", "width"),
+                right("log", "score"), right("left", "out"), right("not", "asked")});
+}
 
-  void add_part(const char* kind, const ValidationPart& part, Style style = Style::kPlain) {
-    if (part.score.cases + part.score.left_out > 0) add(std::string(kind) + part.name, part.score, style);
-  }
-  void add(const std::string& label, const ValidationScore& score, Style style = Style::kPlain) {
-    const auto known = [&](const std::string& text) { return score.cases > 0 ? text : "-"; };
-    // With the source left out where it was: these are what a new case may rely on.
-    const IntervalScore& interval = score.interval_without ? *score.interval_without : score.interval;
-    rows_.add(style, {label, fmt::format("{}", score.cases), score.mean_without ? percent(*score.mean_without) : "-",
-                      known(percent(score.mean)), known(signed_percent(score.bias)), known(signed_percent(score.worst)),
-                      known(percent(score.within_20)), known(percent(interval.inside)),
-                      known(fmt::format("{:.2f}x", interval.width)), known(fmt::format("{:+.2f}", interval.log_score)),
-                      fmt::format("{}", score.left_out), fmt::format("{}", score.not_expressible)});
-  }
-  const Table& rows() const { return rows_; }
+void add_score(Table& rows, const std::string& label, const ValidationScore& score, Style style) {
+  const auto known = [&](const std::string& text) { return score.cases > 0 ? text : "-"; };
+  // With the source left out where it was: these are what a new case may rely on.
+  const IntervalScore& interval = score.interval_without ? *score.interval_without : score.interval;
+  rows.add(style, {label, std::to_string(score.cases), score.mean_without ? percent(*score.mean_without) : "-",
+                   known(percent(score.mean)), known(signed_percent(score.bias)), known(signed_percent(score.worst)),
+                   known(percent(score.within_20)), known(percent(interval.inside)),
+                   known(fmt::format("{:.2f}x", interval.width)), known(fmt::format("{:+.2f}", interval.log_score)),
+                   std::to_string(score.left_out), std::to_string(score.not_expressible)});
+}
 
- private:
-  Table rows_;
-};
+void add_parts(Table& rows, const char* kind, const std::vector<ValidationPart>& parts, Style style) {
+  for (const ValidationPart& part : worst_first(parts))
+    if (part.score.cases + part.score.left_out > 0) add_score(rows, kind + part.name, part.score, style);
+}
 
 void write_legend(std::ostream& out, const ConsoleOptions& options) {
   const auto line = [&](const char* column, const char* meaning) {
@@ -78,17 +77,17 @@ void write_legend(std::ostream& out, const ConsoleOptions& options) {
 
 /// The groups; then of each its devices and sources.
 void write_scores(std::ostream& out, const std::vector<ValidationGroup>& groups, const ConsoleOptions& options) {
-  ScoreTable all("group");
-  for (const ValidationGroup& group : groups) all.add(group.name, group.score, Style::kBold);
-  write_table(out, all.rows().columns(), options);
+  Table all = score_table("group");
+  for (const ValidationGroup& group : groups) add_score(all, group.name, group.score, Style::kBold);
+  write_table(out, all.columns(), options);
   write_legend(out, options);
   for (const ValidationGroup& group : groups) {
-    ScoreTable parts("by device, by source");
-    for (const ValidationPart& part : worst_first(group.devices)) parts.add_part("on ", part);
-    for (const ValidationPart& part : worst_first(group.sources)) parts.add_part("of ", part, Style::kDim);
-    if (parts.rows().empty()) continue;
+    Table parts = score_table("by device, by source");
+    add_parts(parts, "on ", group.devices, Style::kPlain);
+    add_parts(parts, "of ", group.sources, Style::kDim);
+    if (parts.empty()) continue;
     out << '\n' << styled(group.name + ", worst first", Style::kBold, options.color) << "\n\n";
-    write_table(out, parts.rows().columns(), options);
+    write_table(out, parts.columns(), options);
   }
 }
 
@@ -125,7 +124,7 @@ void write_left_out(std::ostream& out, const Validation& validation, const Conso
 void write_runs(std::ostream& out, const std::vector<RunFit>& runs, const ConsoleOptions& options) {
   if (runs.empty()) return;
   out << '\n';
-  write_wrapped(out, "", runs_in_words(runs), options.width);
+  write_sentence(out, options, runs_in_words(runs));
   Table table({left("run"), right("memory"), right("of"), right("fits with", "probability")});
   for (const RunFit& run : runs)
     if (run.wrong())
@@ -162,6 +161,62 @@ void write_ratios(std::ostream& out, const Validation& validation, const Console
   if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
+std::string optional_json(const std::optional<double>& value) { return value ? digits_json(*value) : "null"; }
+
+std::string interval_json(const std::optional<IntervalScore>& score) {
+  if (!score) return "null";
+  return fmt::format(R"({{"inside": {}, "median_width": {}, "log_score": {}}})", digits_json(score->inside),
+                     digits_json(score->width), digits_json(score->log_score));
+}
+
+std::string score_json(const std::string& name, const ValidationScore& score) {
+  const bool any = score.cases > 0;
+  const auto number = [&](double value) { return any ? digits_json(value) : std::string("null"); };
+  return fmt::format(
+      R"({{"name": {}, "cases": {}, "error_without_source": {}, "mean_absolute_error": {}, "bias": {}, "worst": {}, )"
+      R"("worst_case": {}, "within_20_percent": {}, "interval_80_percent_without_source": {}, )"
+      R"("interval_80_percent": {}, "left_out": {}, "not_expressible": {}}})",
+      quoted_json(name), score.cases, optional_json(score.mean_without), number(score.mean), number(score.bias),
+      number(score.worst), any ? quoted_json(score.worst_id) : "null", number(score.within_20),
+      interval_json(score.interval_without), interval_json(any ? std::optional(score.interval) : std::nullopt),
+      score.left_out, score.not_expressible);
+}
+
+const char* unit_of(Asked asked) { return asked == Asked::kSpeedup ? "1" : is_memory(asked) ? "B" : "s"; }
+
+std::string row_json(const ValidationRow& row) {
+  const auto number = [&](double value) { return row.expressed() ? digits_json(value) : std::string("null"); };
+  const auto without = [&](double ValidationPrediction::*member) {
+    return row.without ? digits_json((*row.without).*member) : std::string("null");
+  };
+  std::string inferred;
+  for (const std::string& text : row.inferred) inferred += (inferred.empty() ? "" : ", ") + quoted_json(text);
+  return fmt::format(
+      R"({{"id": {}, "group": {}, "source": {}, "device": {}, "configuration": {}, "metric": {}, "unit": "{}", )"
+      R"("measured": {}, "predicted": {}, "low": {}, "high": {}, "error": {}, "predicted_without_source": {}, )"
+      R"("low_without_source": {}, "high_without_source": {}, "error_without_source": {}, "scored": {}, "trust": "{}", )"
+      R"("published": {}, "inferred": [{}], "explanation": {}, "left_out": {}, "not_expressible": {}}})",
+      quoted_json(row.id), quoted_json(row.group), quoted_json(row.source), quoted_json(row.device),
+      quoted_json(row.configuration), quoted_json(name_of(row.asked)), unit_of(row.asked), number(row.measured),
+      number(row.with.value), number(row.with.low), number(row.with.high), number(row.expressed() ? row.error() : 0),
+      without(&ValidationPrediction::value), without(&ValidationPrediction::low), without(&ValidationPrediction::high),
+      optional_json(row.without ? std::optional(row.error_without()) : std::nullopt), row.scored(), row.trust,
+      quoted_json(row.published), inferred, quoted_json(row.explanation), quoted_json(row.left_out),
+      quoted_json(row.not_expressible));
+}
+
+/// A member behind another one: `items` one a line.
+template <class Items, class Line>
+std::string list_json(const char* name, const std::string& indent, const Items& items, const Line& line) {
+  std::string text = fmt::format(",\n{}\"{}\": [", indent, name);
+  const char* separator = "\n";
+  for (const auto& item : items) {
+    text += separator + indent + "  " + line(item);
+    separator = ",\n";
+  }
+  return text + (items.empty() ? "]" : "\n" + indent + "]");
+}
+
 }  // namespace
 
 std::string runs_in_words(const std::vector<RunFit>& runs) {
@@ -192,11 +247,10 @@ void write_validation(std::ostream& out, const Validation& validation, const Con
     const std::size_t scored = rows.size();
     rows.resize(std::min(rows.size(), kWorst));
     out << '\n';
-    write_wrapped(out, "",
-                  fmt::format("The {} worst of {} scored; --group and --case choose, --json has all, --markdown why "
-                              "others are not:",
-                              rows.size(), scored),
-                  options.width);
+    write_sentence(out, options,
+                   "The {} worst of {} scored; --group and --case choose, --json has all, --markdown why "
+                   "others are not:",
+                   rows.size(), scored);
   } else {
     out << '\n';
   }
@@ -214,6 +268,44 @@ void write_validation(std::ostream& out, const Validation& validation, const Con
   if (!validation.left_out.empty()) write_left_out(out, validation, options);
   for (const std::string& line : validation.broken)
     write_wrapped(out, "\n" + styled("bound broken: ", Style::kBad, options.color), line, options.width);
+}
+
+void write_validation_json(std::ostream& out, const Validation& validation) {
+  const auto part = [](const ValidationPart& each) { return score_json(each.name, each.score); };
+  out << "{\n  \"schema\": \"accosim.validate/1\"";
+  out << list_json("groups", "  ", validation.groups, [&](const ValidationGroup& group) {
+    return "{\n      \"score\": " + score_json(group.name, group.score) +
+           list_json("devices", "      ", group.devices, part) + list_json("sources", "      ", group.sources, part) +
+           list_json("series", "      ", group.series, part) + "\n    }";
+  });
+  out << list_json("left_out", "  ", validation.left_out, [&](const LeftOutRow& row) {
+    return fmt::format(R"({{"left_out": {}, "group": {}, "cases": {}, "with": {}, "without": {}, "held": {}}})",
+                       quoted_json(row.left_out), quoted_json(row.group), row.cases, digits_json(row.mean_with),
+                       digits_json(row.mean_without), digits_json(row.held_without));
+  });
+  out << list_json("broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
+  out << list_json("runs", "  ", validation.runs, [](const RunFit& run) {
+    return fmt::format(R"({{"id": {}, "memory_resident_bytes": {}, "memory_resident_bytes_low": {}, )"
+                       R"("memory_resident_bytes_high": {}, "memory_capacity_bytes": {}, "fit_verdict": "{}", )"
+                       R"("fit_probability": {}, "explanation": {}}})",
+                       quoted_json(run.id), digits_json(run.resident.value), digits_json(run.interval.low),
+                       digits_json(run.interval.high), digits_json(run.capacity.value), name_of(run.fit.verdict),
+                       digits_json(run.fit.probability), quoted_json(run.explanation));
+  });
+  out << list_json("ratios", "  ", ratio_parts(validation.ratios), [](const RatioPart& of) {
+    return fmt::format(
+        R"({{"name": {}, "pairs": {}, "publishers": {}, "mean_absolute_error": {}, "interval_80_percent": {}}})",
+        quoted_json(of.name), of.pairs, of.publishers, digits_json(of.mean), interval_json(of.interval));
+  });
+  out << list_json("pairs", "  ", validation.ratios, [](const RatioRow& row) {
+    return fmt::format(
+        R"({{"knob": {}, "a": {}, "b": {}, "measured": {}, "predicted": {}, "low": {}, "high": {}, "fitted": {}}})",
+        quoted_json(row.knob), quoted_json(row.a), quoted_json(row.b), digits_json(row.measured),
+        digits_json(row.predicted.value), digits_json(row.predicted.low), digits_json(row.predicted.high),
+        is_fitted(row));
+  });
+  out << list_json("cases", "  ", validation.rows, row_json);
+  out << "\n}\n";
 }
 
 }  // namespace accosim

@@ -10,10 +10,9 @@
 #include <string>
 #include <utility>
 
+#include "models/base/json_list.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "reports/collectives_text.hpp"
-#include "reports/explain/split_costs_text.hpp"
 #include "reports/human.hpp"
 #include "reports/repeats.hpp"
 
@@ -52,7 +51,92 @@ void write_causes(std::ostream& out, const Explanation& explanation, const Conso
     text +=
         fmt::format("{}{} ({}) on no op of the path", separator, human_time(rest), share_of(rest, path.update_time));
   }
-  write_wrapped(out, "", text + ".", options.width);
+  write_sentence(out, options, text + ".");
+}
+
+std::string bubble_in_words(const PipelineTime& pipeline, Seconds update) {
+  const Parallel& parallel = pipeline.parallel;
+  const double each = pipeline.micro_batches / pipeline.flights;
+  std::string text = fmt::format(
+      "The pipeline's bubble takes {} ({}): in the mean a stage has so long nothing to compute between the first "
+      "forward and the last backward pass of {} micro-batches",
+      human_time(pipeline.bubble), share_of(pipeline.bubble, update), human_count(each));
+  if (pipeline.flights > 1) text += fmt::format(", {} times an update", pipeline.flights);
+  const int behind = parallel.pipeline - 1;
+  const std::string form = parallel.chunks > 1
+                               ? fmt::format("(p - 1)/(v m) = {}/{}", behind, human_count(parallel.chunks * each))
+                               : fmt::format("(p - 1)/m = {}/{}", behind, human_count(each));
+  return text +
+         fmt::format(". Equal stages whose messages take no time would have {} of what they compute, which is {}.",
+                     form, human_time(pipeline.closed_form));
+}
+
+std::string tail_in_words(const SplitCosts& costs) {
+  std::string text = fmt::format("The tail takes {} ({}), between the last backward pass and the next forward pass",
+                                 human_time(costs.tail), share_of(costs.tail, costs.update_time));
+  const char* separator = ": ";
+  for (const auto& [name, time] : costs.tail_parts) {
+    text += fmt::format("{}{} {}", separator, human_time(time), name);
+    separator = "; ";
+  }
+  return text + ".";
+}
+
+/// Stages that are shown alike stand in one row.
+struct StageRow {
+  std::vector<int> stages;
+  int ranks = 0;
+  std::string computing, bubble, share;
+};
+
+std::vector<StageRow> rows_of(const PipelineTime& pipeline, Seconds update) {
+  std::vector<StageRow> rows;
+  for (const StageTime& stage : pipeline.stages) {
+    const StageRow row{{stage.stage},
+                       stage.ranks,
+                       human_time(stage.computing),
+                       human_time(stage.bubble),
+                       share_of(stage.bubble, update)};
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const StageRow& other) {
+      return other.computing == row.computing && other.bubble == row.bubble && other.share == row.share;
+    });
+    if (same == rows.end()) {
+      rows.push_back(row);
+      continue;
+    }
+    same->stages.push_back(stage.stage);
+    same->ranks += stage.ranks;
+  }
+  return rows;
+}
+
+void write_stages(std::ostream& out, const std::vector<StageRow>& rows, const ConsoleOptions& options) {
+  Table table({left("stage"), right("GPUs"), right("forward and", "backward"), right("bubble"), right("share")});
+  for (const StageRow& row : rows)
+    table.add(Style::kPlain, {stage_numbers(row.stages), human_count(row.ranks), row.computing, row.bubble, row.share});
+  write_table_below(out, "", table.columns(), options);
+}
+
+void write_dimensions(std::ostream& out, const SplitCosts& costs, const ConsoleOptions& options) {
+  if (costs.dimensions.empty()) return;
+  Table table(
+      {left("along"), right("GPUs", "of a group"), right("under way"), right("hidden"), right("bare"), right("share")});
+  for (const DimensionTime& each : costs.dimensions)
+    table.add(Style::kPlain, {each.name, human_count(each.ranks), human_time(each.takes), human_time(each.hidden()),
+                              human_time(each.bare), share_of(each.bare, costs.update_time)});
+  write_table_below(out,
+                    "Communication along each dimension in an update, mean of the GPUs. Bare: the GPU computes nothing "
+                    "meanwhile; of collectives within layers (tensor), what their passes take longer for them, and so "
+                    "part of forward and backward. Where two go on at once both count.",
+                    table.columns(), options);
+}
+
+/// What splitting a model costs an update.
+void write_split_costs(std::ostream& out, const SplitCosts& costs, const ConsoleOptions& options) {
+  if (costs.pipeline) write_sentence(out, options, bubble_in_words(*costs.pipeline, costs.update_time));
+  write_sentence(out, options, tail_in_words(costs));
+  if (costs.pipeline) write_stages(out, rows_of(*costs.pipeline, costs.update_time), options);
+  write_dimensions(out, costs, options);
 }
 
 /// By how many ranks the path has gone on: from the last of them to the first where it goes round a pipeline.
@@ -197,13 +281,12 @@ void write_operators(std::ostream& out, const OperatorTable& table, const std::s
                     operator_columns(table), options);
   const Seconds rest = table.micro_batch - sum_of(table).time;
   if (negligible(rest, table.micro_batch)) return;
-  write_wrapped(out, "",
-                rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
-                                             "launch kernels, or is set to be slower than its profile.",
-                                             human_time(rest), share_of(rest, table.micro_batch))
-                               : fmt::format("The operators add up to {} more than the micro-batch takes.",
-                                             human_time(Seconds{-rest.value})),
-                options.width);
+  write_sentence(out, options,
+                 rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
+                                              "launch kernels, or is set to be slower than its profile.",
+                                              human_time(rest), share_of(rest, table.micro_batch))
+                                : fmt::format("The operators add up to {} more than the micro-batch takes.",
+                                              human_time(Seconds{-rest.value})));
 }
 
 /// Tables that several schedules share stand once.
@@ -224,15 +307,14 @@ void write_all_operators(std::ostream& out, const std::vector<Explanation>& expl
 void write_interference(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
   if (!explanation.without_interference) return;
   const Seconds update = explanation.path.update_time, costs = update - *explanation.without_interference;
-  write_wrapped(
-      out, "",
+  write_sentence(
+      out, options,
       negligible(costs, update)
           ? std::string("Interference costs this update nothing: where computation and communication on a GPU slow "
                         "each other, the update does not wait for it.")
           : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and communication on "
                         "a GPU did not slow each other.",
-                        human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)),
-      options.width);
+                        human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)));
 }
 
 /// All but the operators.
@@ -240,20 +322,56 @@ void write_one(std::ostream& out, const Explanation& explanation, const ConsoleO
   write_causes(out, explanation, options);
   write_interference(out, explanation, options);
   if (explanation.drawn_mean)
-    write_wrapped(out, "",
-                  fmt::format("Micro-batches are drawn: this is one update of many, whose mean is {}.",
-                              human_time(*explanation.drawn_mean)),
-                  options.width);
+    write_sentence(out, options, "Micro-batches are drawn: this is one update of many, whose mean is {}.",
+                   human_time(*explanation.drawn_mean));
   for (const PauseResult& pause : explanation.pauses)
-    write_wrapped(out, "",
-                  fmt::format("The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
-                              human_time(pause.cost), human_count(pause.every_updates),
-                              human_time(1 / pause.every_updates * pause.cost)),
-                  options.width);
-  for (const std::string& note : explanation.notes) write_wrapped(out, "", note + ".", options.width);
+    write_sentence(out, options, "The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
+                   human_time(pause.cost), human_count(pause.every_updates),
+                   human_time(1 / pause.every_updates * pause.cost));
+  for (const std::string& note : explanation.notes) write_sentence(out, options, note + ".");
   if (explanation.split) write_split_costs(out, *explanation.split, options);
   write_path(out, explanation, options);
   write_collectives(out, explanation.collectives, options);
+}
+
+JsonValue named_times(const std::vector<std::pair<std::string, Seconds>>& times) {
+  return json_list(times, [](const auto& each) {
+    return json_object({{"name", each.first}, {"s", each.second.value}});
+  });
+}
+
+JsonValue pipeline_json(const PipelineTime& pipeline) {
+  JsonValue stages = json_list(pipeline.stages, [](const StageTime& stage) {
+    return json_object({{"stage", stage.stage},
+                        {"ranks", stage.ranks},
+                        {"computing_s", stage.computing.value},
+                        {"bubble_s", stage.bubble.value}});
+  });
+  return json_object({{"schedule", name_of(pipeline.parallel.schedule)},
+                      {"stages", pipeline.parallel.pipeline},
+                      {"chunks", pipeline.parallel.chunks},
+                      {"flights", pipeline.flights},
+                      {"micro_batches", pipeline.micro_batches},
+                      {"computing_s", pipeline.computing.value},
+                      {"bubble_s", pipeline.bubble.value},
+                      {"closed_form_share", closed_share(pipeline)},
+                      {"closed_form_s", pipeline.closed_form.value},
+                      {"by_stage", std::move(stages)}});
+}
+
+JsonValue split_json(const SplitCosts& costs) {
+  JsonValue dimensions = json_list(costs.dimensions, [](const DimensionTime& each) {
+    return json_object({{"along", each.name},
+                        {"ranks", each.ranks},
+                        {"takes_s", each.takes.value},
+                        {"hidden_s", each.hidden().value},
+                        {"bare_s", each.bare.value}});
+  });
+  return json_object({{"update_time_s", costs.update_time.value},
+                      {"pipeline", costs.pipeline ? pipeline_json(*costs.pipeline) : JsonValue()},
+                      {"tail_s", costs.tail.value},
+                      {"tail", named_times(costs.tail_parts)},
+                      {"dimensions", std::move(dimensions)}});
 }
 
 }  // namespace
@@ -265,6 +383,46 @@ void write_explanations(std::ostream& out, const std::vector<Explanation>& expla
     write_one(out, explanation, options);
   }
   write_all_operators(out, explanations, options);
+}
+
+JsonValue explanations_json(const std::vector<Explanation>& explanations) {
+  JsonValue schedules = json_list(explanations, [](const Explanation& each) {
+    JsonValue path = json_list(each.path.steps, [](const PathStep& step) {
+      return json_object({{"name", step.name},
+                          {"rank", step.rank},
+                          {"count", static_cast<double>(step.count)},
+                          {"s", step.duration.value}});
+    });
+    const std::optional<Seconds>& alone = each.without_interference;
+    return json_object({{"label", each.label},
+                        {"updates", each.updates_per_mark},
+                        {"update_time_s", each.path.update_time.value},
+                        {"without_interference_s", alone ? JsonValue(alone->value) : JsonValue()},
+                        {"causes", named_times(each.path.causes)},
+                        {"split", each.split ? split_json(*each.split) : JsonValue()},
+                        {"path", std::move(path)}});
+  });
+  return json_object({{"schema", "accosim.explanation/1"}, {"schedules", std::move(schedules)}});
+}
+
+void write_by_message_json(std::ostream& out, const std::vector<CollectivesByMessage>& results) {
+  const JsonValue schedules = json_list(results, [](const CollectivesByMessage& result) {
+    JsonValue rows = json_list(result.rows, [](const ByMessage& row) {
+      return json_object({{"collective", row.collective},
+                          {"bytes", row.bytes.value},
+                          {"ranks", row.ranks},
+                          {"nodes", row.nodes},
+                          {"algorithm", row.algorithm},
+                          {"protocol", row.protocol},
+                          {"channels", row.channels},
+                          {"messages", row.messages},
+                          {"closed_form_s", row.closed_form.value},
+                          {"every_message_s", row.played.value},
+                          {"closed_form_error", row.deviation()}});
+    });
+    return json_object({{"label", result.label}, {"collectives", std::move(rows)}, {"not_played", result.without}});
+  });
+  out << dump_json(json_object({{"schema", "accosim.messages/1"}, {"schedules", schedules}}), 2) << '\n';
 }
 
 }  // namespace accosim

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "models/draw/axes.hpp"
-#include "reports/plot/activity_fill.hpp"
 #include "reports/plot/pictures.hpp"
 #include "reports/plot/timeline_svg.hpp"
 
@@ -137,10 +136,7 @@ double draw_panel(Svg& svg, const PipelineChart& chart, const Panel& panel, doub
   }
   const double bottom = y + static_cast<double>(chart.rows.size()) * (kRow + kRowGap);
   const TimeUnit unit = time_unit(Seconds{panel.to});
-  std::vector<Tick> ticks =
-      nice_ticks(panel.from / unit.size.value, panel.to / unit.size.value, static_cast<int>((x.to - x.from) / 60));
-  for (Tick& tick : ticks) tick.value *= unit.size.value;
-  draw_columns(svg, ticks, x, y, bottom, fmt::format("time ({})", unit.name));
+  draw_unit_columns(svg, x, unit.size.value, y, bottom, fmt::format("time ({})", unit.name));
   for (const PipelineRow& row : chart.rows) {
     svg.text(x.from - 8, y + kRow / 2 + 4, fmt::format("stage {}", row.stage),
              {.size = kSmall, .anchor = Anchor::kEnd});
@@ -190,11 +186,7 @@ std::string pipeline_svg(const PlotHeading& heading, const std::vector<PipelineC
   for (const PipelineChart& chart : charts) longest = std::max(longest, chart.length.value);
   for (std::size_t i = 0; i < charts.size(); ++i) {
     const PipelineChart& chart = charts[i];
-    const std::string facts = update_in_words(results[i]);
-    svg.line(kPlotMargin, y, svg.width() - kPlotMargin, y, {svg.ground().grid});
-    svg.text(kPlotMargin, y + 17, cut_to_pixels(chart.label, room - text_width(facts, 11) - 12, 13, true),
-             {.size = 13, .bold = true});
-    svg.text(svg.width() - kPlotMargin, y + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
+    draw_schedule_heading(svg, chart.label, results[i], y);
     y += kScheduleLine;
     for (const Panel& panel : panels_of(chart, longest, room - kNameRoom)) y = draw_panel(svg, chart, panel, y);
     y += kScheduleGap;

@@ -79,6 +79,12 @@ void draw_text_inside(Svg& svg, Box box, Fill fill, const std::string& text, dou
            {.size = size, .anchor = Anchor::kMiddle, .colour = ink_on(fill.hue, svg.theme(), opacity)});
 }
 
+void draw_unit_columns(Svg& svg, const Scale& x, double unit, double top, double bottom, const std::string& title) {
+  std::vector<Tick> ticks = nice_ticks(x.low / unit, x.high / unit, static_cast<int>((x.to - x.from) / 60));
+  for (Tick& tick : ticks) tick.value *= unit;
+  draw_columns(svg, ticks, x, top, bottom, title);
+}
+
 void draw_whisker(Svg& svg, double low, double high, double y, double half_height) {
   const Stroke ink{svg.ground().ink, 1.2};
   svg.line(low, y, high, y, ink);

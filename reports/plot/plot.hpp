@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/draw/axes.hpp"
 #include "models/draw/svg.hpp"
 
 namespace accosim {
@@ -40,6 +41,9 @@ bool label_fits(const std::string& label, double width, double size);
 void draw_label(Svg& svg, Box box, Fill fill, const std::string& label, double size);
 /// In the middle of a plain box, whether it has room or not; `opacity` is that of the fill, over paper.
 void draw_text_inside(Svg& svg, Box box, Fill fill, const std::string& text, double size, double opacity = 1);
+
+/// Columns at round numbers of `unit`, in that of the scale, with room for their labels.
+void draw_unit_columns(Svg& svg, const Scale& x, double unit, double top, double bottom, const std::string& title);
 
 /// The line of an interval with its ends, from `low` to `high` pixels, around the height `y`.
 void draw_whisker(Svg& svg, double low, double high, double y, double half_height);

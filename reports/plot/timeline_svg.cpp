@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "models/draw/axes.hpp"
 #include "reports/human.hpp"
-#include "reports/plot/activity_fill.hpp"
 
 namespace accosim {
 namespace {
@@ -119,17 +117,12 @@ double draw_rank(Svg& svg, const TimelineRank& rank, const ScheduleTimeline& tim
 
 /// Returns where to go on.
 double draw_schedule(Svg& svg, const ScheduleTimeline& timeline, const RunResult& result, const Scale& x, double top) {
-  const std::string facts = update_in_words(result);
-  const double room = svg.width() - 2 * kPlotMargin, wide = text_width(facts, 11);
-  svg.line(kPlotMargin, top, svg.width() - kPlotMargin, top, {svg.ground().grid});
-  svg.text(kPlotMargin, top + 17, cut_to_pixels(timeline.label, room - wide - 12, 13, true),
-           {.size = 13, .bold = true});
-  svg.text(svg.width() - kPlotMargin, top + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
+  draw_schedule_heading(svg, timeline.label, result, top);
   double y = top + kScheduleLine;
   const int ranks = result.rank_count();
   for (const TimelineRank& rank : timeline.ranks) y = draw_rank(svg, rank, timeline, rank_in_words(rank, ranks), x, y);
   if (const std::string note = left_out_in_words(timeline); !note.empty()) {
-    svg.text(kPlotMargin + 8, y + 10, cut_to_pixels(note, room - 8, kSmall),
+    svg.text(kPlotMargin + 8, y + 10, cut_to_pixels(note, svg.width() - 2 * kPlotMargin - 8, kSmall),
              {.size = kSmall, .colour = svg.ground().dim});
     y += kNoteLine;
   }
@@ -185,6 +178,14 @@ std::string update_in_words(const RunResult& result) {
   return words;
 }
 
+void draw_schedule_heading(Svg& svg, const std::string& label, const RunResult& result, double top) {
+  const std::string facts = update_in_words(result);
+  const double right = svg.width() - kPlotMargin, room = right - kPlotMargin - text_width(facts, 11) - 12;
+  svg.line(kPlotMargin, top, right, top, {svg.ground().grid});
+  svg.text(kPlotMargin, top + 17, cut_to_pixels(label, room, 13, true), {.size = 13, .bold = true});
+  svg.text(right, top + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
+}
+
 std::string left_out_in_words(const ScheduleTimeline& timeline) {
   std::string words;
   const auto add = [&](const std::string& sentence) { words += (words.empty() ? "" : " ") + sentence; };
@@ -205,9 +206,7 @@ std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style)
   for (const ScheduleTimeline& timeline : picture.timelines) bottom += height_of(timeline);
   const Scale x{0, longest.value, kPlotMargin + kNameRoom, style.width - kPlotMargin - 6};
   const TimeUnit unit = time_unit(longest);
-  std::vector<Tick> ticks = nice_ticks(0, longest / unit.size, static_cast<int>((x.to - x.from) / 60));
-  for (Tick& tick : ticks) tick.value *= unit.size.value;
-  draw_columns(svg, ticks, x, top, bottom, fmt::format("time ({})", unit.name));
+  draw_unit_columns(svg, x, unit.size.value, top, bottom, fmt::format("time ({})", unit.name));
   double y = top;
   for (std::size_t i = 0; i < picture.timelines.size(); ++i)
     y = draw_schedule(svg, picture.timelines[i], picture.results[i], x, y);

@@ -20,6 +20,23 @@ struct TimelinePicture {
   std::vector<RunResult> results;  ///< of the same schedules
 };
 
+/// How a picture fills what a lane does: told apart by colour, and in grey by patterns.
+constexpr Fill fill_of(Activity activity) {
+  switch (activity) {
+    case Activity::kForward: return {Hue::kSky};
+    case Activity::kBackward: return {Hue::kBlue};
+    case Activity::kOptimizer: return {Hue::kGreen, Pattern::kVertical};
+    case Activity::kCopy: return {Hue::kPurple, Pattern::kHorizontal};
+    case Activity::kHiddenCommunication: return {Hue::kOrange};
+    case Activity::kExposedCommunication: return {Hue::kVermillion, Pattern::kRising};
+    case Activity::kWaiting: return {Hue::kPaper, Pattern::kDots};
+    case Activity::kPause: return {Hue::kGrey, Pattern::kCross};
+    case Activity::kCounted: return {Hue::kPaper, Pattern::kFalling};
+    case Activity::kHost: break;
+  }
+  return {Hue::kGrey};
+}
+
 /// By activity, whether any lane does it.
 std::array<bool, kActivities> activities_in(const TimelinePicture& picture);
 /// The time of the longest schedule; above 0.
@@ -33,6 +50,8 @@ void write_timeline(std::ostream& out, const TimelinePicture& picture, const Con
 std::string rank_in_words(const TimelineRank& rank, int ranks);
 /// "2.30 s an update, batch 1.50x".
 std::string update_in_words(const RunResult& result);
+/// The line above a schedule, its label and update_in_words().
+void draw_schedule_heading(Svg& svg, const std::string& label, const RunResult& result, double top);
 /// What the line across a rank's lanes says: "an update ends", or of replicas that make updates by themselves so many
 /// as they make between two meetings.
 std::string mark_in_words(const TimelinePicture& picture);

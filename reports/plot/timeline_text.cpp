@@ -135,9 +135,7 @@ void write_timeline(std::ostream& out, const TimelinePicture& picture, const Con
     const RunResult& result = picture.results[i];
     const std::string facts = update_in_words(result);
     out << '\n';
-    write_wrapped(out, "",
-                  fmt::format("{}: {}", cut_to_width(timeline.label, std::max(kLeast, options.width / 2)), facts),
-                  options.width);
+    write_sentence(out, options, "{}: {}", cut_to_width(timeline.label, std::max(kLeast, options.width / 2)), facts);
     const Cells cells{std::clamp(static_cast<int>(std::lround(timeline.length.value / whole.seconds)), 1, columns),
                       whole.seconds};
     const int ranks = result.rank_count();

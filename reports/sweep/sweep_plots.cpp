@@ -16,7 +16,6 @@
 #include "models/draw/curves.hpp"
 #include "models/spec/cluster.hpp"
 #include "reports/sweep/sweep_words.hpp"
-#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "reports/column_format.hpp"
 #include "reports/human.hpp"
+#include "reports/metric_text.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "reports/sweep/sweep_words.hpp"
 #include "sim/result/metric_table.hpp"
@@ -59,7 +59,7 @@ void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, cons
               });
   write_table_below(out, "", table.columns(), options);
   if (shown.size() < values.size())
-    write_wrapped(out, "", fmt::format("{} of {} values are shown.", shown.size(), values.size()), options.width);
+    write_sentence(out, options, "{} of {} values are shown.", shown.size(), values.size());
 }
 
 /// The points from the best on, with what they come to.
@@ -67,12 +67,13 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
   const std::vector<Ranked> ranking = ranking_of(rows, merit);
   if (ranking.size() < 2) return;
   const std::size_t count = std::min(ranking.size(), kMostRanked);
-  std::vector<Seconds> times;
+  std::vector<double> times;
   for (std::size_t i = 0; i < count; ++i) {
     const Metrics& figures = ranking[i].row->schedules[ranking[i].schedule];
-    times.push_back(figures.total_time / figures.update_time * std::max(figures.update_time, figures.update_time_high));
+    times.push_back(figures.total_time / figures.update_time *
+                    std::max(figures.update_time, figures.update_time_high).value);
   }
-  const ClockFormat clock = clock_format(times);
+  const ColumnText clock = column_text(Format::kClock, times);
   const std::vector<std::size_t> telling = telling_axes(rows);
   const std::size_t axis = telling.front();
   const bool priced = are_priced(rows), one = telling.size() == 1;
@@ -94,9 +95,9 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     const double updates = figures.total_time / figures.update_time;
     std::vector<std::string> cells{one ? labels.values[row->point[axis]] : point_in_words(rows, *row),
                                    rows.heading.schedules[schedule] + (winner ? "" : " *"),
-                                   clock.text_of(figures.total_time),
-                                   human_range(clock.text_of(updates * figures.update_time_low),
-                                               clock.text_of(updates * figures.update_time_high), " - "),
+                                   clock.text_of(figures.total_time.value),
+                                   human_range(clock.text_of(updates * figures.update_time_low.value),
+                                               clock.text_of(updates * figures.update_time_high.value), " - "),
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
     if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");
@@ -108,13 +109,12 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
   }
   write_table_below(out, "", table.columns(), options);
   if (count < ranking.size())
-    write_wrapped(out, "", fmt::format("The first {} of {} points are shown; --csv has all.", count, ranking.size()),
-                  options.width);
+    write_sentence(out, options, "The first {} of {} points are shown; --csv has all.", count, ranking.size());
 }
 
 void write_all(std::ostream& out, const std::vector<std::string>& words, const ConsoleOptions& options) {
   if (!words.empty()) out << '\n';
-  for (const std::string& sentence : words) write_wrapped(out, "", sentence, options.width);
+  for (const std::string& sentence : words) write_sentence(out, options, sentence);
 }
 
 /// How often the whole cluster beats its fastest part alone, and by how much, under each schedule.
@@ -202,16 +202,16 @@ void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& 
   const std::string best = ranking_in_words(rows, merit);
   const bool first = is_spent(merit.by) && !best.empty();
   if (first) {
-    write_wrapped(out, "", best, options.width);
+    write_sentence(out, options, best);
     out << '\n';
   }
   if (const std::vector<std::string> along = along_in_words(rows, merit); !along.empty()) {
-    for (const std::string& sentence : along) write_wrapped(out, "", sentence, options.width);
+    for (const std::string& sentence : along) write_sentence(out, options, sentence);
     out << '\n';
   }
-  write_wrapped(out, "", winners_in_words(rows, merit), options.width);
+  write_sentence(out, options, winners_in_words(rows, merit));
   out << '\n';
-  write_wrapped(out, "", counts_in_words(rows, merit), options.width);
+  write_sentence(out, options, counts_in_words(rows, merit));
   write_all(out, unfit_points_in_words(rows), options);
   if (!first && !best.empty()) write_all(out, {best}, options);
   write_all(out, cautions_in_words(rows), options);

@@ -13,10 +13,9 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"
-#include "sim/sweep/summary.hpp"
 
 namespace accosim {
 
@@ -188,16 +187,6 @@ void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::opti
   words.push_back(std::move(text));
 }
 
-}  // namespace
-
-std::string score_in_words(Score by) { return words_of(by).fastest; }
-
-std::string shown_in_words(const SweepRows& rows, Score by) {
-  return fmt::format(fmt::runtime(words_of(by).shown), rows.heading.baseline);
-}
-
-namespace {
-
 /// Of a point that failed too: what it needs nobody knows.
 bool fits_anywhere(const Row& row) {
   return !row.done() ||
@@ -234,7 +223,117 @@ std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
                      points == 1 ? "takes" : "take");
 }
 
+/// Points by schedule, those with the most first; those without any left out.
+std::vector<std::pair<std::size_t, std::size_t>> counted(std::vector<std::size_t> points) {
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  for (std::size_t s = 0; s < points.size(); ++s)
+    if (points[s] > 0) all.emplace_back(points[s], s);
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  return all;
+}
+
+/// " Faster at a price: dpu at 1006 points, with gradients one update late; acco at 12 points, at up to 33 times the
+/// batch."
+std::string faster_in_words(const SweepRows& rows, const Merit& merit) {
+  std::string text;
+  for (const Faster& each : faster_ones(rows, merit))
+    text +=
+        fmt::format("{}{} at {}, {}", text.empty() ? " Faster at a price: " : "; ",
+                    rows.heading.schedules[each.schedule], points_in_words(each.points), worst_in_words(each.caveats));
+  return text.empty() ? "" : text + ".";
+}
+
+/// "dgx-h100-4x8", "2 nodes", "adapter = 100 Gbit/s".
+std::string value_in_words(const Axis& axis, const std::string& name, std::size_t at) {
+  const std::optional<Numbers> numbers = numbers_of(axis);
+  std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
+  if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
+  return numbers && are_whole(*numbers) && is_count(axis, name) ? value + " " + name
+                                                                : fmt::format("{} = {}", name, value);
+}
+
+/// Whether points that are equal on `first` are so on `second`.
+bool decides(const SweepRows& rows, std::size_t first, std::size_t second) {
+  std::map<std::size_t, std::size_t> second_at;
+  return std::all_of(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+    return second_at.emplace(row.point[first], row.point[second]).first->second == row.point[second];
+  });
+}
+
+/// The axis of names that decides the numbers of another one.
+std::optional<std::size_t> decided_by(const SweepRows& rows, std::size_t axis) {
+  const std::vector<Axis>& axes = rows.heading.axes;
+  if (!rows.heading.side_by_side || !numbers_of(axes[axis])) return std::nullopt;
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (!numbers_of(axes[i]) && axes[i].values.size() > 1 && decides(rows, i, axis)) return i;
+  return std::nullopt;
+}
+
+/// Of two points, whose errors are taken to be independent: "1.28 times as much (80 %: 1.09 to 1.50)".
+std::string times_in_words(const Metrics& more, const Metrics& less, double times, const char* as) {
+  const Interval interval = interval_80(times, std::hypot(more.spread.total(), less.spread.total()));
+  return fmt::format("{:.3g} times as {} (80 %: {:.3g} to {:.3g}){}", times, as, interval.low, interval.high,
+                     interval.low < 1 ? ", too near to tell the two apart" : "");
+}
+
+/// " Updates are of 128 to 256 samples: ..."; empty where all points ask for as many.
+std::string samples_in_words(const std::vector<Ranked>& ranking) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const Ranked& each : ranking) {
+    const Metrics& figures = each.row->schedules[each.schedule];
+    const double asked = figures.samples_per_update / figures.batch_inflation;
+    least = std::min(least, asked);
+    most = std::max(most, asked);
+  }
+  if (most < 1.001 * least) return "";
+  return fmt::format(
+      " Points ask for updates of {} to {} samples, and larger ones communicate less often: a "
+      "/training/global_batch_size that all can share out compares them at as many.",
+      human_count(least), human_count(most));
+}
+
+/// What is said of each, of `most` at most, and then how many `more` there are.
+std::vector<std::string> first_in_words(const auto& items, std::size_t most, const char* more, const auto& said) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(items.size(), most); ++i) words.push_back(said(items[i]));
+  if (items.size() > most) words.push_back(fmt::format("... and {} more{}.", items.size() - most, more));
+  return words;
+}
+
+/// A term of what binds as the subject of a sentence.
+struct BindingWords {
+  const char *term, *subject;
+  bool of_network = false;
+};
+constexpr BindingWords kBindings[] = {{kComputation, "computation binds"},
+                                      {"launch", "the launches of collectives bind"},
+                                      {"slots", "the PCIe links of the GPUs bind"},
+                                      {"inside nodes", "the links inside nodes bind"},
+                                      {"cost of messages", "the host's cost of messages binds"},
+                                      {"latency between nodes", "latency between nodes binds", true},
+                                      {kWindow, "the in-flight window binds", true},
+                                      {"wire", "the wire binds", true}};
+
+/// "The best synchronous schedule is ddp at 2 points; zero1 at 1 point.": from the most often on.
+std::string often_in_words(const SweepRows& rows, const char* title, std::string Row::*form) {
+  std::map<std::string, std::size_t> forms;
+  for (const Row& row : rows.rows)
+    if (row.done() && !(row.*form).empty()) ++forms[row.*form];
+  std::vector<std::pair<std::string, std::size_t>> often(forms.begin(), forms.end());
+  std::stable_sort(often.begin(), often.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, points] : often)
+    text += fmt::format("{}{} at {}", text.empty() ? title : "; ", name, points_in_words(points));
+  return text.empty() ? text : text + ".";
+}
+
 }  // namespace
+
+std::string score_in_words(Score by) { return words_of(by).fastest; }
+
+std::string shown_in_words(const SweepRows& rows, Score by) {
+  return fmt::format(fmt::runtime(words_of(by).shown), rows.heading.baseline);
+}
 
 std::string trains_in_words(const Heading& heading) {
   const auto& [model, tokens, sequence] = heading.trains;
@@ -274,30 +373,6 @@ std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   return text + (pairs.size() > kMostPairs ? " and others." : ".");
 }
 
-namespace {
-
-/// Points by schedule, those with the most first; those without any left out.
-std::vector<std::pair<std::size_t, std::size_t>> counted(std::vector<std::size_t> points) {
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t s = 0; s < points.size(); ++s)
-    if (points[s] > 0) all.emplace_back(points[s], s);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  return all;
-}
-
-/// " Faster at a price: dpu at 1006 points, with gradients one update late; acco at 12 points, at up to 33 times the
-/// batch."
-std::string faster_in_words(const SweepRows& rows, const Merit& merit) {
-  std::string text;
-  for (const Faster& each : faster_ones(rows, merit))
-    text +=
-        fmt::format("{}{} at {}, {}", text.empty() ? " Faster at a price: " : "; ",
-                    rows.heading.schedules[each.schedule], points_in_words(each.points), worst_in_words(each.caveats));
-  return text.empty() ? "" : text + ".";
-}
-
-}  // namespace
-
 std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
   std::vector<std::size_t> wins(rows.heading.schedules.size()), nearest(rows.heading.schedules.size());
   std::size_t points = 0;
@@ -329,36 +404,6 @@ std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
                         points_in_words(std::accumulate(nearest.begin(), nearest.end(), std::size_t{0})), near);
   return text + faster_in_words(rows, merit);
 }
-
-namespace {
-
-/// "dgx-h100-4x8", "2 nodes", "adapter = 100 Gbit/s".
-std::string value_in_words(const Axis& axis, const std::string& name, std::size_t at) {
-  const std::optional<Numbers> numbers = numbers_of(axis);
-  std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
-  if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
-  return numbers && are_whole(*numbers) && is_count(axis, name) ? value + " " + name
-                                                                : fmt::format("{} = {}", name, value);
-}
-
-/// Whether points that are equal on `first` are so on `second`.
-bool decides(const SweepRows& rows, std::size_t first, std::size_t second) {
-  std::map<std::size_t, std::size_t> second_at;
-  return std::all_of(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
-    return second_at.emplace(row.point[first], row.point[second]).first->second == row.point[second];
-  });
-}
-
-/// The axis of names that decides the numbers of another one.
-std::optional<std::size_t> decided_by(const SweepRows& rows, std::size_t axis) {
-  const std::vector<Axis>& axes = rows.heading.axes;
-  if (!rows.heading.side_by_side || !numbers_of(axes[axis])) return std::nullopt;
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (!numbers_of(axes[i]) && axes[i].values.size() > 1 && decides(rows, i, axis)) return i;
-  return std::nullopt;
-}
-
-}  // namespace
 
 std::vector<std::size_t> telling_axes(const SweepRows& rows) {
   std::vector<std::size_t> telling;
@@ -428,33 +473,6 @@ std::vector<std::string> unfit_points_in_words(const SweepRows& rows) {
   return words;
 }
 
-namespace {
-
-/// Of two points, whose errors are taken to be independent: "1.28 times as much (80 %: 1.09 to 1.50)".
-std::string times_in_words(const Metrics& more, const Metrics& less, double times, const char* as) {
-  const Interval interval = interval_80(times, std::hypot(more.spread.total(), less.spread.total()));
-  return fmt::format("{:.3g} times as {} (80 %: {:.3g} to {:.3g}){}", times, as, interval.low, interval.high,
-                     interval.low < 1 ? ", too near to tell the two apart" : "");
-}
-
-/// " Updates are of 128 to 256 samples: ..."; empty where all points ask for as many.
-std::string samples_in_words(const std::vector<Ranked>& ranking) {
-  double least = std::numeric_limits<double>::infinity(), most = 0;
-  for (const Ranked& each : ranking) {
-    const Metrics& figures = each.row->schedules[each.schedule];
-    const double asked = figures.samples_per_update / figures.batch_inflation;
-    least = std::min(least, asked);
-    most = std::max(most, asked);
-  }
-  if (most < 1.001 * least) return "";
-  return fmt::format(
-      " Points ask for updates of {} to {} samples, and larger ones communicate less often: a "
-      "/training/global_batch_size that all can share out compares them at as many.",
-      human_count(least), human_count(most));
-}
-
-}  // namespace
-
 std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
   std::vector<Ranked> ranking = ranking_of(rows, merit);
   std::erase_if(ranking, [](const Ranked& each) { return !each.winner; });
@@ -494,36 +512,12 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
 
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {
   const std::vector<std::string> names = axis_names(rows.heading.axes);
-  const std::vector<Crossover> all = crossovers(rows, merit);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
-    const Crossover& each = all[i];
-    words.push_back(fmt::format("{} takes over from {} {}{}.", rows.heading.schedules[each.above],
-                                rows.heading.schedules[each.below],
-                                from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high),
-                                lines_in_words(each.lines)));
-  }
-  if (all.size() > most) words.push_back(fmt::format("... and {} more.", all.size() - most));
-  return words;
+  return first_in_words(crossovers(rows, merit), most, "", [&](const Crossover& each) {
+    return fmt::format(
+        "{} takes over from {} {}{}.", rows.heading.schedules[each.above], rows.heading.schedules[each.below],
+        from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high), lines_in_words(each.lines));
+  });
 }
-
-namespace {
-
-/// A term of what binds as the subject of a sentence.
-struct BindingWords {
-  const char *term, *subject;
-  bool of_network = false;
-};
-constexpr BindingWords kBindings[] = {{kComputation, "computation binds"},
-                                      {"launch", "the launches of collectives bind"},
-                                      {"slots", "the PCIe links of the GPUs bind"},
-                                      {"inside nodes", "the links inside nodes bind"},
-                                      {"cost of messages", "the host's cost of messages binds"},
-                                      {"latency between nodes", "latency between nodes binds", true},
-                                      {kWindow, "the in-flight window binds", true},
-                                      {"wire", "the wire binds", true}};
-
-}  // namespace
 
 std::string binding_in_words(const Binding& binds, const std::string& pointer) {
   const auto* const known = std::find_if(std::begin(kBindings), std::end(kBindings),
@@ -539,10 +533,7 @@ std::string binding_in_words(const Binding& binds, const std::string& pointer) {
 
 std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most) {
   const std::vector<std::string> names = axis_names(rows.heading.axes);
-  const std::vector<FlatRange> ranges = flat_ranges(rows);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(ranges.size(), most); ++i) {
-    const FlatRange& range = ranges[i];
+  return first_in_words(flat_ranges(rows), most, " such", [&](const FlatRange& range) {
     const Axis& axis = rows.heading.axes[range.axis];
     const Numbers numbers = *numbers_of(axis);
     std::string text =
@@ -551,28 +542,9 @@ std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most) 
             : fmt::format("From {:.3g} to {} ({})", range.low, written(numbers, range.high), names[range.axis]);
     text += " nothing changes";
     if (range.binds) text += ": " + binding_in_words(*range.binds, axis.pointer);
-    words.push_back(text + lines_in_words(range.lines) + ".");
-  }
-  if (ranges.size() > most) words.push_back(fmt::format("... and {} more such.", ranges.size() - most));
-  return words;
+    return text + lines_in_words(range.lines) + ".";
+  });
 }
-
-namespace {
-
-/// "The best synchronous schedule is ddp at 2 points; zero1 at 1 point.": from the most often on.
-std::string often_in_words(const SweepRows& rows, const char* title, std::string Row::*form) {
-  std::map<std::string, std::size_t> forms;
-  for (const Row& row : rows.rows)
-    if (row.done() && !(row.*form).empty()) ++forms[row.*form];
-  std::vector<std::pair<std::string, std::size_t>> often(forms.begin(), forms.end());
-  std::stable_sort(often.begin(), often.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text;
-  for (const auto& [name, points] : often)
-    text += fmt::format("{}{} at {}", text.empty() ? title : "; ", name, points_in_words(points));
-  return text.empty() ? text : text + ".";
-}
-
-}  // namespace
 
 std::vector<std::string> tuned_in_words(const SweepRows& rows) {
   std::vector<std::string> words;
@@ -634,26 +606,17 @@ std::vector<std::string> cautions_in_words(const SweepRows& rows) {
 }
 
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most) {
-  const std::vector<Failure> failures = failures_of(rows);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(failures.size(), most); ++i)
-    words.push_back(fmt::format("Failed: {}, the first of them {}: {}", points_in_words(failures[i].points),
-                                failures[i].first, failures[i].why));
-  if (failures.size() > most) words.push_back(fmt::format("... and {} more reasons.", failures.size() - most));
-  return words;
+  return first_in_words(failures_of(rows), most, " reasons", [](const Failure& each) {
+    return fmt::format("Failed: {}, the first of them {}: {}", points_in_words(each.points), each.first, each.why);
+  });
 }
 
 std::vector<std::string> left_out_in_words(const SweepRows& rows, std::size_t most) {
-  const std::vector<LeftOutHere> all = left_out_in(rows);
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(all.size(), most); ++i) {
-    const std::string first = point_in_words(rows, *all[i].first);
-    words.push_back(fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[all[i].schedule],
-                                points_in_words(all[i].points),
-                                all[i].points > 1 ? ", the first of them " + first : " (" + first + ")", all[i].why));
-  }
-  if (all.size() > most) words.push_back(fmt::format("... and {} more reasons.", all.size() - most));
-  return words;
+  return first_in_words(left_out_in(rows), most, " reasons", [&](const LeftOutHere& each) {
+    const std::string first = point_in_words(rows, *each.first);
+    return fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[each.schedule], points_in_words(each.points),
+                       each.points > 1 ? ", the first of them " + first : " (" + first + ")", each.why);
+  });
 }
 
 }  // namespace accosim

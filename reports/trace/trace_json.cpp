@@ -16,8 +16,6 @@
 namespace accosim {
 namespace {
 
-std::int64_t nanoseconds(Seconds time) { return trace_nanoseconds(time); }
-
 std::string microseconds(std::int64_t ns) {
   const std::int64_t size = ns < 0 ? -ns : ns;
   return fmt::format("{}{}.{:03}", ns < 0 ? "-" : "", size / 1000, size % 1000);
@@ -47,9 +45,8 @@ bool same_body(const Span& first, const Span& span) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(std::ostream& out, TraceOptions options) : out_(out), options_(std::move(options)) {
+TraceWriter::TraceWriter(std::ostream& out, TraceOptions options) : out_(out), options_(options) {
   out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
-  std::sort(options_.ranks.begin(), options_.ranks.end());
 }
 
 void TraceWriter::begin_schedule(const EventGraph& graph, const std::string& label,
@@ -64,15 +61,9 @@ void TraceWriter::begin_schedule(const EventGraph& graph, const std::string& lab
   shown_ = std::move(shown);
   if (shown_.drawn.empty()) {
     shown_.ranks = static_cast<int>(graph.ranks.size());
-    for (int rank = 0; rank < shown_.ranks; ++rank) {
-      const bool asked =
-          options_.ranks.empty() || std::binary_search(options_.ranks.begin(), options_.ranks.end(), rank);
-      shown_.drawn.push_back(asked ? std::vector<int>{rank} : std::vector<int>{});
-    }
+    for (int rank = 0; rank < shown_.ranks; ++rank) shown_.drawn.push_back({rank});
   }
-  for (const Rank& rank : graph.ranks) {
-    threads_.emplace_back(graph.programs.at(rank.program).lanes.size());
-  }
+  for (const Rank& rank : graph.ranks) threads_.emplace_back(graph.programs.at(rank.program).lanes.size());
   process_named_.assign(static_cast<std::size_t>(shown_.ranks) + 1, false);
   if (options_.counters)
     counters_.emplace(graph, std::move(memory), options_.max_repeats,
@@ -102,11 +93,11 @@ void TraceWriter::draw(const Span& span) {
     return;
   }
   draw_body(thread);
-  if (span.rendezvous >= 0 && nanoseconds(span.arrived) < nanoseconds(span.begin)) {
-    Slice wait{span.rank, span.lane, nanoseconds(span.arrived), nanoseconds(span.begin)};
+  if (span.rendezvous >= 0 && trace_nanoseconds(span.arrived) < trace_nanoseconds(span.begin)) {
+    Slice wait{span.rank, span.lane, trace_nanoseconds(span.arrived), trace_nanoseconds(span.begin)};
     draw(span, wait, "wait for ranks", "wait", fmt::format(",\"for\":{}", quoted_json(label.name)));
   }
-  Slice slice{span.rank, span.lane, nanoseconds(span.begin), nanoseconds(span.end)};
+  Slice slice{span.rank, span.lane, trace_nanoseconds(span.begin), trace_nanoseconds(span.end)};
   const std::string updates =
       label.mark == Mark::kUpdate ? fmt::format(",\"updates\":{}", graph_->updates_per_mark) : "";
   const bool is_slice = draw(span, slice, label.name, name_of(label.cls), updates);
@@ -140,7 +131,7 @@ void TraceWriter::draw_body(Thread& thread) {
       for (const Span& span : body) {
         const Span one = repetition(span, k);
         const Label& label = graph_->labels[span.label];
-        Slice slice{span.rank, span.lane, nanoseconds(one.begin), nanoseconds(one.end)};
+        Slice slice{span.rank, span.lane, trace_nanoseconds(one.begin), trace_nanoseconds(one.end)};
         draw(one, slice, label.name, name_of(label.cls), "");
       }
     }
@@ -152,10 +143,11 @@ void TraceWriter::draw_body(Thread& thread) {
     name += (i == 0 ? "" : " + ") + graph_->labels[body[i].label].name;
   }
   if (body.size() > kMostNames) name += " + ...";
-  Slice slice{first.rank, first.lane, nanoseconds(first.begin),
-              nanoseconds(repetition(body.back(), first.repeat - 1).end)};
-  draw(first, slice, fmt::format("{} x {}", name, first.repeat), name_of(graph_->labels[first.label].cls),
-       fmt::format(",\"repetitions\":{},\"period_us\":{}", first.repeat, microseconds(nanoseconds(first.period))));
+  Slice slice{first.rank, first.lane, trace_nanoseconds(first.begin),
+              trace_nanoseconds(repetition(body.back(), first.repeat - 1).end)};
+  draw(
+      first, slice, fmt::format("{} x {}", name, first.repeat), name_of(graph_->labels[first.label].cls),
+      fmt::format(",\"repetitions\":{},\"period_us\":{}", first.repeat, microseconds(trace_nanoseconds(first.period))));
 }
 
 /// Writes `slice` for each rank that it is drawn for, after cutting it to begin where the lane's last one ends; one

@@ -18,13 +18,12 @@
 namespace accosim {
 
 struct TraceOptions {
-  std::vector<int> ranks;             ///< those to draw; none named means all
   std::int64_t max_events = 250'000;  ///< of one schedule, about 40 MB; chrome://tracing stops at 256 MB
   bool counters = false;              ///< tracks of memory, multiprocessors and links
   int max_repeats = 64;               ///< repetitions of a span drawn one by one; more become one slice "x N"
 };
 
-/// Of a folded graph (sim/player/fold.hpp): the ranks of the whole one that are drawn, with the spans of those that
+/// Which ranks are drawn: of a folded graph (sim/player/fold.hpp) those of the whole one, with the spans of those that
 /// stand for them.
 struct RanksShown {
   int ranks = 0;                         ///< of the whole graph
@@ -44,7 +43,7 @@ class TraceWriter {
   /// The spans added from now on are of `graph`, which must live until end_schedule(), the next schedule or finish().
   /// Rank r becomes process first_pid + r, "label / rank r (rank_names[r])", without the brackets where there is no
   /// such name; the links become the process after the last rank's. `memory`: by rank, for its track; empty: there is
-  /// none. `shown`: where `graph` is folded, and then in place of TraceOptions::ranks.
+  /// none. `shown`: where `graph` is folded, or not all of its ranks are drawn.
   void begin_schedule(const EventGraph& graph, const std::string& label, const std::vector<std::string>& rank_names,
                       int first_pid, std::vector<MemoryCourse> memory = {}, RanksShown shown = {});
   /// In order of their ends, as SpanSink. Throws std::logic_error where a span overlaps an earlier one of its lane by

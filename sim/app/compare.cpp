@@ -10,7 +10,6 @@
 #include "models/recorded/recorded_settings.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "reports/comparison_markdown.hpp"
 #include "reports/console.hpp"
 #include "reports/evidence/live_report.hpp"
 #include "reports/plot/timeline_svg.hpp"

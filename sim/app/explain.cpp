@@ -9,8 +9,6 @@
 #include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "reports/collectives_text.hpp"
-#include "reports/explain/explain_json.hpp"
 #include "reports/explain/explain_text.hpp"
 #include "reports/graph/schedule_graph.hpp"
 #include "reports/ladder_text.hpp"

@@ -9,7 +9,7 @@
 #include "models/base/standard_streams.hpp"
 #include "models/base/stops.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "reports/explain/stages_text.hpp"
+#include "reports/console.hpp"
 #include "sim/app/command_line.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"

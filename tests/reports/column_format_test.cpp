@@ -1,27 +1,24 @@
 // Are the figures of a column written alike, with the digits that tell them apart?
-#include "reports/column_format.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "reports/metric_text.hpp"
+
 namespace accosim {
 namespace {
 
-std::vector<std::string> texts_of(const std::vector<Seconds>& times) {
-  const UnitFormat format = time_format(times);
-  std::vector<std::string> texts = {format.name};
-  for (const Seconds time : times) texts.push_back(format.text_of(time.value));
+std::vector<std::string> texts_of(const std::vector<Seconds>& times, Format format = Format::kTime) {
+  std::vector<double> values;
+  for (const Seconds time : times) values.push_back(time.value);
+  const ColumnText column = column_text(format, values);
+  std::vector<std::string> texts = {column.unit};
+  for (const double value : values) texts.push_back(column.text_of(value));
   return texts;
 }
 
-std::vector<std::string> clocks_of(const std::vector<Seconds>& times) {
-  const ClockFormat format = clock_format(times);
-  std::vector<std::string> texts = {format.name};
-  for (const Seconds time : times) texts.push_back(format.text_of(time));
-  return texts;
-}
+std::vector<std::string> clocks_of(const std::vector<Seconds>& times) { return texts_of(times, Format::kClock); }
 
 using Texts = std::vector<std::string>;
 
@@ -49,17 +46,17 @@ TEST(ColumnFormat, ClocksOfAColumnAreOfOneKind) {
 }
 
 TEST(ColumnFormat, RatesOfComputationTakeTheUnitThatSuits) {
-  const UnitFormat gpus = flops_format({FlopsPerSecond{86.4e12}, FlopsPerSecond{0.5e12}});
-  EXPECT_EQ(gpus.name, "TFLOP/s");
+  const ColumnText gpus = column_text(Format::kFlops, {86.4e12, 0.5e12});
+  EXPECT_EQ(gpus.unit, "TFLOP/s");
   EXPECT_EQ(gpus.text_of(86.4e12), "86.40");
   EXPECT_EQ(gpus.text_of(0.5e12), "0.50");
-  EXPECT_EQ(flops_format({FlopsPerSecond{3e9}}).name, "GFLOP/s");
-  EXPECT_EQ(flops_format({FlopsPerSecond{0}}).name, "MFLOP/s");
+  EXPECT_EQ(column_text(Format::kFlops, {3e9}).unit, "GFLOP/s");
+  EXPECT_EQ(column_text(Format::kFlops, {0}).unit, "MFLOP/s");
 }
 
 TEST(ColumnFormat, WhatIsNoNumberIsShownAsThat) {
-  EXPECT_EQ(time_format({Seconds{1}}).text_of(std::nan("")), "?");
-  EXPECT_EQ(clock_format({Seconds{100}}).text_of(Seconds{std::numeric_limits<double>::infinity()}), "?");
+  EXPECT_EQ(column_text(Format::kTime, {1}).text_of(std::nan("")), "?");
+  EXPECT_EQ(column_text(Format::kClock, {100}).text_of(std::numeric_limits<double>::infinity()), "?");
 }
 
 }  // namespace

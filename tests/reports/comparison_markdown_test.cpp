@@ -1,12 +1,11 @@
 // Does the page of a comparison say what each schedule takes, and why one of them may not win?
-#include "reports/comparison_markdown.hpp"
-
 #include <gtest/gtest.h>
 
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "reports/console.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

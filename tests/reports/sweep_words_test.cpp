@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/base/json.hpp"
-#include "reports/caveats_text.hpp"
+#include "reports/answer.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "tests/support/fair_rows.hpp"
 

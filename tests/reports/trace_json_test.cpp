@@ -74,10 +74,11 @@ Span repeated(Span span, int repeat, double period) {
 }
 
 /// The document that a writer makes of `spans`.
-Json trace_of(const EventGraph& graph, const std::vector<Span>& spans, const TraceOptions& options = {}) {
+Json trace_of(const EventGraph& graph, const std::vector<Span>& spans, const TraceOptions& options = {},
+              const RanksShown& shown = {}) {
   std::ostringstream out;
   TraceWriter writer(out, options);
-  writer.begin_schedule(graph, "acco", {}, 1);
+  writer.begin_schedule(graph, "acco", {}, 1, {}, shown);
   const SpanSink sink = writer.sink();
   for (const Span& span : spans) sink(span);
   writer.finish();
@@ -366,12 +367,10 @@ TEST(Trace, LoopAfterALoopIsAnotherBody) {
 }
 
 TEST(Trace, RanksThatAreNotAskedForAreNotDrawn) {
-  TraceOptions options;
-  options.ranks = {2, 0};
   const std::vector<Span> spans{span_of(0, 0, kForward, 0, 1), span_of(1, 0, kForward, 0, 1),
                                 span_of(2, 0, kForward, 0, 1), part_of(0, 0, 1, 1, 2),
                                 part_of(0, 1, 1, 1, 2),        part_of(0, 2, 1, 1, 2)};
-  const Json trace = trace_of(small_graph(3), spans, options);
+  const Json trace = trace_of(small_graph(3), spans, {}, {3, {{0}, {}, {2}}, {}});
   for (const Json& event : trace.at("traceEvents").elements()) EXPECT_NE(event.at("pid"), 2);
   EXPECT_EQ(slices_of(trace).size(), 4U);
   const auto flows = check_flows(trace);

@@ -45,18 +45,16 @@ function tip(...lines) {
   return el('div', {class: 'tip'}, lines.map((line) => el('div', {}, line)));
 }
 
-function baseOption(theme, labels, describe) {
-  return {
-    animation: false, backgroundColor: 'transparent', textStyle: {fontFamily: theme.font, color: theme.ink},
-    aria: {enabled: true, label: {description: describe}},
-    grid: {left: kChartLeft, right: 36, top: kLegendRoom, bottom: 30},
-    legend: {top: 0, left: 0, textStyle: {color: theme.ink}, itemWidth: 16, itemHeight: 10, selectedMode: false},
-    tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}},
-    yAxis: schedulesAxis(labels, theme),
-  };
-}
+const plainOption = (theme, describe) => ({animation: false, backgroundColor: 'transparent',
+  textStyle: {fontFamily: theme.font, color: theme.ink}, aria: {enabled: true, label: {description: describe}},
+  tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}}});
 
-const barOf = (name, color, data, extra = {}) => ({name, type: 'bar', data, itemStyle: {color,
+const baseOption = (theme, labels, describe) => ({...plainOption(theme, describe),
+  grid: {left: kChartLeft, right: 36, top: kLegendRoom, bottom: 30},
+  legend: {top: 0, left: 0, textStyle: {color: theme.ink}, itemWidth: 16, itemHeight: 10, selectedMode: false},
+  yAxis: schedulesAxis(labels, theme)});
+
+const barOf = (name, color, data, extra = {}, decal = undefined) => ({name, type: 'bar', data, itemStyle: {color, decal,
   borderColor: '#00000040', borderWidth: 0.5}, barMaxWidth: 20, emphasis: {disabled: true}, ...extra});
 
 /// Of the results that are shown: {r, b} with the breakdown of each.
@@ -72,7 +70,7 @@ function breakdownOption(shownOnes, theme) {
     tooltip: {...option.tooltip, formatter: ({seriesName, dataIndex, value}) => tip(labels[dataIndex],
       `${seriesName}: ${format.time(value)}, ${format.percent(value * asked(shownOnes[dataIndex].r) / shownOnes[dataIndex].b.update_s)}`)}}, [
       ...there.map((cls) => barOf(kClasses[cls][2], fillOf(cls), shownOnes.map(({r, b}) => timeIn(b, cls) / asked(r)),
-        {stack: 'time', itemStyle: {color: fillOf(cls), decal: kDecals[cls], borderColor: '#00000040', borderWidth: 0.5}})),
+        {stack: 'time'}, kDecals[cls])),
       intervalSeries('interval', shownOnes.map(({r}, i) => [r.update_time_s_low / asked(r), r.update_time_s_high / asked(r), i]), theme),
     ]);
 }
@@ -89,12 +87,10 @@ function speedupOption(shownOnes, theme, baseline) {
   const labels = shownOnes.map(({r}) => r.label);
   const option = baseOption(theme, labels, 'Bars of the speedups of each schedule, with intervals; the table has the numbers.');
   const half = 6, gap = 1;
-  const intervals = (key, offset) => intervalSeries('interval',
-    shownOnes.flatMap(({r}, i) => r[key + '_low'] === null || r[key + '_low'] === undefined ? [] :
-      [[r[key + '_low'], r[key + '_high'], i]]), theme, {offset, end: 4});
-  const bands = (key, offset) => intervalSeries('seeds, 10 to 90 %', shownOnes.flatMap(({r}, i) => r[key + '_p10'] === undefined ||
-    r[key + '_p10'] === null ? [] : [[r[key + '_p10'], r[key + '_p90'], i]]), theme,
-  {offset, width: 5, color: theme.accent, end: 0});
+  const ends = (low, high) => shownOnes.flatMap(({r}, i) => ((r[low] ?? null) === null ? [] : [[r[low], r[high], i]]));
+  const intervals = (key, offset) => intervalSeries('interval', ends(`${key}_low`, `${key}_high`), theme, {offset, end: 4});
+  const bands = (key, offset) => intervalSeries('seeds, 10 to 90 %', ends(`${key}_p10`, `${key}_p90`), theme,
+    {offset, width: 5, color: theme.accent, end: 0});
   const bars = {barWidth: 2 * half - gap, barGap: `${200 * gap / (2 * half - gap) * 1.5}%`};
   return withSeries({...option,
     xAxis: valuesAxis(theme, (value) => `${value}x`, {min: 0}),
@@ -134,8 +130,8 @@ function memoryOption(results, theme) {
       return tip(labels[dataIndex], ...group.parts.filter((part) => r.memory_parts_bytes[part] > 0)
         .map((part) => `${part}: ${format.memory(r.memory_parts_bytes[part])}`));
     }}}, [
-      ...groups.map((group) => barOf(group.name, group.color, results.map((r) => group.bytes(r) / kGiB), {stack: 'memory',
-        itemStyle: {color: group.color, decal: decals[group.name], borderColor: '#00000040', borderWidth: 0.5}})),
+      ...groups.map((group) => barOf(group.name, group.color, results.map((r) => group.bytes(r) / kGiB), {stack: 'memory'},
+        decals[group.name])),
       intervalSeries('interval', results.map((r, i) =>
         [r.memory_resident_bytes_low / kGiB, r.memory_resident_bytes_high / kGiB, i]), theme),
       {name: 'capacity', type: 'custom', z: 6, silent: true, encode: {x: 0, y: 1}, itemStyle: {color: '#c00000'},

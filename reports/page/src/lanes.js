@@ -27,9 +27,9 @@ function sumsOf(lane, wanted) {
   return sums;
 }
 
-/// The first index from `from` on at which values[index] > time.
-function firstAfter(values, time, from = 0) {
-  let low = from, high = values.length;
+/// The first index from `from` on at which values[index] > time; `to` where there is none before it.
+function firstAfter(values, time, from = 0, to = values.length) {
+  let low = from, high = to;
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (values[middle] > time) high = middle; else low = middle + 1;
@@ -41,13 +41,7 @@ function firstAfter(values, time, from = 0) {
 function nextAfter(values, time, from) {
   let reach = 1;
   while (from + reach < values.length && values[from + reach] <= time) reach *= 2;
-  if (from >= values.length || values[from] > time) return from;
-  let low = from, high = Math.min(values.length, from + reach);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (values[middle] > time) high = middle; else low = middle + 1;
-  }
-  return low;
+  return firstAfter(values, time, from, Math.min(values.length, from + reach));
 }
 
 /// The span at a moment; -1 where there is none.

@@ -52,20 +52,16 @@ function showComparison({result, metrics}) {
   });
   byId('comparison').append(table('', [el('span', {class: 'hidden'}, 'figure'), ...result.results.map(head)], rows));
   byId('schedules').hidden = false;
-  showFair(result);
+  if (result.fair_words) byId('fair').append(el('ul', {}, sentencesIn('li', result.fair_words)));
   showPauses(result);
-}
-
-function showFair(result) {
-  if (result.fair_words) byId('fair').append(el('ul', {}, result.fair_words.map((text) => el('li', {dir: 'auto'}, text))));
 }
 
 function showPauses(result) {
   const rows = result.results.flatMap((r) => (r.pauses || []).map((pause) => [nameOf(r.label), nameOf(pause.name),
     format.time(pause.lasts_s), format.time(pause.delays_s), format.count(pause.every_updates)]));
   if (rows.length > 0)
-    byId('fair').append(el('div', {class: 'wide'}, table('Pauses: how long one lasts, and by how much it delays the training',
-      ['schedule', 'pause', 'lasts', 'delays', 'every so many updates'], rows)));
+    byId('fair').append(wideTable('Pauses: how long one lasts, and by how much it delays the training',
+      ['schedule', 'pause', 'lasts', 'delays', 'every so many updates'], rows));
 }
 
 /// A switch for each schedule; `changed` is told which are on.
@@ -93,50 +89,40 @@ function showWarnings({result}) {
     ...result.results.map((r) => [r.label, r.warnings.filter((w) => !isShared(w))])].filter(([, list]) => list.length > 0);
   const item = (w) => el('li', {}, el('span', {dir: 'auto'}, w.message), ' ', el('code', {}, w.code),
     w.advice ? el('p', {class: 'advice', dir: 'auto'}, w.advice) : null);
-  const section = byId('warnings');
-  section.hidden = false;
-  if (parts.length === 0) section.append(el('p', {}, 'None.'));
-  for (const [label, list] of parts) section.append(el('h3', {}, nameOf(label)), el('ul', {}, list.map(item)));
+  showIn('warnings', ...(parts.length === 0 ? [el('p', {}, 'None.')] : []),
+    ...parts.flatMap(([label, list]) => [el('h3', {}, nameOf(label)), el('ul', {}, list.map(item))]));
 }
 
 function showGround({ground, errors, result}) {
-  const section = byId('ground');
-  section.hidden = false;
-  section.append(
-    el('div', {class: 'wide'}, table('Devices and links', ['what', 'name', 'figures', 'how well it is known'],
-      ground.map((row) => [row.what, nameOf(row.name), row.figures, row.known]))),
-    el('p', {}, 'Intervals are of 80 %: they come from what the fits of kernels and links leave over. ' +
-      `Links are ${result.network === 'simgrid' ? 'shared by all that goes over them' : 'free of contention'} in this prediction.`));
-  if (errors.length === 0) {
-    section.append(el('p', {}, 'How far off such predictions were is not known here: accosim\'s own sources, which hold its ' +
-      'validation, were not beside the program.'));
-    return;
-  }
   const name = (error) => error.group + (error.device ? `, on ${error.device}` : '');
-  section.append(el('div', {class: 'wide'}, table('How far off such predictions were: mean error of published measurements',
-    ['what was measured', 'cases', 'its source left out of the fits', 'fitted to it too'],
-    errors.map((error) => [name(error), error.cases, error.without_source, error.fitted]))));
+  showIn('ground',
+    wideTable('Devices and links', ['what', 'name', 'figures', 'how well it is known'],
+      ground.map((row) => [row.what, nameOf(row.name), row.figures, row.known])),
+    el('p', {}, 'Intervals are of 80 %: they come from what the fits of kernels and links leave over. ' +
+      `Links are ${result.network === 'simgrid' ? 'shared by all that goes over them' : 'free of contention'} in this prediction.`),
+    errors.length === 0 ?
+      el('p', {}, 'How far off such predictions were is not known here: accosim\'s own sources, which hold its ' +
+        'validation, were not beside the program.') :
+      wideTable('How far off such predictions were: mean error of published measurements',
+        ['what was measured', 'cases', 'its source left out of the fits', 'fitted to it too'],
+        errors.map((error) => [name(error), error.cases, error.without_source, error.fitted])));
 }
 
 function showAgain({command, version}) {
-  byId('again').hidden = false;
-  byId('again').append(el('pre', {class: 'command', tabindex: '0'}, command), el('p', {}, `accosim ${version}`));
+  showIn('again', el('pre', {class: 'command', tabindex: '0'}, command), el('p', {}, `accosim ${version}`));
 }
 
 /// From one schedule to another, a change at a time.
 function showLadder({ladder}) {
   if (!ladder) return;
-  const factor = (value) => value === null ? '-' : format.factor(value);
-  const change = (value, i) => i === 0 ? '-' : factor(value);
+  const factor = (value) => shown('factor', value), change = (value, i) => (i === 0 ? '-' : factor(value));
   const rows = ladder.rungs.map((rung, i) => [nameOf(rung.change), format.time(rung.update_time_s),
     format.count(rung.samples_per_update), change(rung.times, i), factor(rung.speedup),
     change(rung.times_same_batch, i), factor(i === 0 ? 1 : rung.speedup_same_batch)]);
-  const section = byId('ladder');
-  section.hidden = false;
-  section.append(el('p', {dir: 'auto'}, ladder.words),
-    el('div', {class: 'wide'}, table(`From ${ladder.from} to ${ladder.to}: each line is the one above it with one change`,
+  showIn('ladder', el('p', {dir: 'auto'}, ladder.words),
+    wideTable(`From ${ladder.from} to ${ladder.to}: each line is the one above it with one change`,
       ['change', 'update', 'samples an update', 'times, per token', 'speedup, per token', 'times, same batch',
-        'speedup, same batch'], rows)));
+        'speedup, same batch'], rows));
 }
 
 /// A measured run beside its prediction, part by part.
@@ -144,13 +130,11 @@ function showRun({run}) {
   if (!run) return;
   const error = (measured, predicted) => measured > 0 && predicted > 0 ? format.error(predicted / measured - 1) : '-';
   const time = (value) => value > 0 ? format.time(value) : '-';
-  const section = byId('run');
-  section.hidden = false;
-  section.append(
+  showIn('run',
     el('p', {dir: 'auto'}, `${run.file}: an update took ${format.time(run.measured_s)} and is predicted to take ` +
       `${format.time(run.predicted_s)} (${error(run.measured_s, run.predicted_s)}).`),
-    el('div', {class: 'wide'}, table('Mean time of a part, waiting for other ranks included',
+    wideTable('Mean time of a part, waiting for other ranks included',
       ['part', 'measured', 'predicted', 'error', 'how often', 'predicted'],
       run.parts.map((part) => [nameOf(part.name), time(part.measured_s), time(part.predicted_s),
-        error(part.measured_s, part.predicted_s), String(part.measured_count), String(part.predicted_count)]))));
+        error(part.measured_s, part.predicted_s), String(part.measured_count), String(part.predicted_count)])));
 }

@@ -41,10 +41,6 @@ function sweepAxis(axis, theme, extra = {}) {
     axisLabel: {color: theme.dim, hideOverlap: true, width: 110, overflow: 'truncate'}, ...extra};
 }
 
-const sweepBase = (theme, describe) => ({animation: false, backgroundColor: 'transparent',
-  textStyle: {fontFamily: theme.font, color: theme.ink}, aria: {enabled: true, label: {description: describe}},
-  tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}}});
-
 /// The curves that are on: {s, label, points: [place on the axis, speedup, low, high]}.
 function curvesOf(sweep, view) {
   const score = sweep.scores[view.score], line = alongAxis(sweep, view);
@@ -78,7 +74,7 @@ function curveOption(sweep, view, theme) {
     const y = api.coord([0, 1])[1], {x, width} = info.coordSys;
     return {type: 'line', shape: {x1: x, y1: y, x2: x + width, y2: y}, style: {stroke: theme.dim, lineWidth: 1, lineDash: [3, 3]}};
   }};
-  const base = sweepBase(theme, `${score.speedup} along ${axis.name}, a curve a schedule with its interval; the numbers follow.`);
+  const base = plainOption(theme, `${score.speedup} along ${axis.name}, a curve a schedule with its interval; the numbers follow.`);
   const room = logarithmic ? [least / 1.15, most * 1.15] : [Math.max(0, least - 0.06 * (most - least)), most + 0.06 * (most - least)];
   return {...base, grid: {left: 62, right: 24, top: 14, bottom: 52}, xAxis: sweepAxis(axis, theme),
     yAxis: {type: logarithmic ? 'log' : 'value', min: room[0], max: room[1], axisLine: {show: false},
@@ -114,7 +110,7 @@ function cellsOf(sweep, view) {
 function mapOption(sweep, view, theme) {
   const across = sweep.axes[view.axis], upward = sweep.axes[view.up];
   const score = sweep.scores[view.score], cells = cellsOf(sweep, view), winnerOf = (mark) => parseInt(mark, 10);
-  const base = sweepBase(theme, `The fastest schedule over ${across.name} and ${upward.name}, a cell a point.`);
+  const base = plainOption(theme, `The fastest schedule over ${across.name} and ${upward.name}, a cell a point.`);
   const meaning = (mark) => mark === '!' ? 'failed' : mark === 'x' ? 'no schedule fits' : mark === '' ? 'not played' :
     sweep.schedules[winnerOf(mark)] + (kMarkMeanings[mark.slice(-1)] ?? '');
   return {...base, grid: {left: 90, right: 24, top: 26, bottom: 52}, xAxis: sweepAxis(across, theme, {splitLine: {show: false}}),
@@ -217,15 +213,12 @@ function showSweepWords(sweep) {
   const [score] = sweep.scores, {ranking} = sweep;
   const best = ranking.asked ? [ranking.words, ranking.also].filter((text) => text) : [];
   byId('answer').append(el('p', {class: 'question', dir: 'auto'}, sweep.counts),
-    ...[...best, score.answer].map((text) => el('p', {class: 'answer', dir: 'auto'}, text)));
-  if (score.crossovers.length > 0)
-    byId('answer').append(el('ul', {}, score.crossovers.map((text) => el('li', {dir: 'auto'}, text))));
-  byId('answer').append(...[...sweep.unfit, sweep.beside, ...sweep.cautions].filter((text) => text)
-    .map((text) => el('p', {class: 'question', dir: 'auto'}, text)));
+    ...sentencesIn('p', [...best, score.answer], {class: 'answer'}),
+    ...(score.crossovers.length > 0 ? [el('ul', {}, sentencesIn('li', score.crossovers))] : []),
+    ...sentencesIn('p', [...sweep.unfit, sweep.beside, ...sweep.cautions].filter((text) => text), {class: 'question'}));
   byId('sweep-wins').append(...sweep.axes.flatMap((axis, a) => !axis.telling ? [] : el('details', {}, el('summary', {}, 'by ', nameOf(axis.name)),
-    el('div', {class: 'wide'}, table('Share of the points at which each schedule is the fastest',
-      [nameOf(axis.title), ...sweep.schedules.map(nameOf)],
-      axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)]))))));
+    wideTable('Share of the points at which each schedule is the fastest', [nameOf(axis.title), ...sweep.schedules.map(nameOf)],
+      axis.values.map((value, i) => [nameOf(value), ...score.wins[a][i].map(percentOf)])))));
 }
 
 /// A figure as a bar with its interval, of a column whose longest reaches to `most`.
@@ -241,44 +234,31 @@ function gauge(value, low, high, most) {
 function showRanking({ranking}) {
   if (!ranking || ranking.points.length < 2) return;
   const priced = ranking.points.some(({cost}) => cost !== null);
-  byId('ranking').hidden = false;
-  if (!ranking.asked) byId('ranking').append(el('p', {dir: 'auto'}, ranking.words));
   const most = (key) => Math.max(...ranking.points.map((one) => one[`${key}_high`] ?? one[key] ?? 0));
   const drawn = (one, key) => one[key] === null ? '-' : gauge(one[key], one[`${key}_low`], one[`${key}_high`], most(key));
   const ranged = (one, kind, key) => withInterval(shown(kind, one[key]), interval(kind, one[`${key}_low`], one[`${key}_high`]));
   const costs = (one) => !priced ? [] : one.cost === null ? ['-', '-'] : [ranged(one, 'count', 'cost'), drawn(one, 'cost')];
-  byId('ranking').append(el('div', {class: 'wide'}, table(ranking.title,
+  showIn('ranking', ...(ranking.asked ? [] : sentencesIn('p', [ranking.words])), wideTable(ranking.title,
     ['point', 'schedule', 'all tokens', '', ...(priced ? ['cost', ''] : []), 'tokens a second', 'GPU-hours'],
     ranking.points.map((one) => [nameOf(one.at), nameOf(one.schedule + (one.winner ? '' : ' *')),
       ranged(one, 'clock', 'total_time_s'), drawn(one, 'total_time_s'), ...costs(one),
-      shown('count', one.tokens_per_s), shown('count', one.gpu_hours)]))));
+      shown('count', one.tokens_per_s), shown('count', one.gpu_hours)])));
 }
 
-function showTuned({tuned}) {
-  if (!tuned) return;
-  byId('tuned').hidden = false;
-  byId('tuned').append(...tuned.map((text) => el('p', {dir: 'auto'}, text)));
-}
-
-function showWorth({worth}) {
-  if (!worth) return;
-  byId('worth').hidden = false;
-  byId('worth').append(...worth.words.map((text) => el('p', {dir: 'auto'}, text)));
-  if (worth.schedules.length > 0)
-    byId('worth').append(el('div', {class: 'wide'}, table('Each schedule on the whole cluster, per token',
+function showWorth({words, schedules}) {
+  showIn('worth', ...sentencesIn('p', words), ...(schedules.length === 0 ? [] :
+    [wideTable('Each schedule on the whole cluster, per token',
       ['schedule', 'faster than the fastest part', 'interval leaves it open', 'over the part, median',
         'over the best synchronous, median'],
-      worth.schedules.map((one) => [nameOf(one.label), percentOf(one.pays), percentOf(one.open),
-        shown('factor', one.over_alone), shown('factor', one.over_best_synchronous)]))));
+      schedules.map((one) => [nameOf(one.label), percentOf(one.pays), percentOf(one.open),
+        shown('factor', one.over_alone), shown('factor', one.over_best_synchronous)]))]));
 }
 
 function showFailed({failed, failures, left_out: leftOut, axes}) {
   if (failed.length + leftOut.length === 0) return;
-  byId('failed').hidden = false;
-  byId('failed').append(el('ul', {}, [...leftOut, ...failures].map((text) => el('li', {dir: 'auto'}, text))));
-  if (failed.length === 0) return;
-  byId('failed').append(el('div', {class: 'wide'}, table(failed.length < 200 ? '' : 'The first 200', ['point', ...axes.map(({name}) => nameOf(name)), 'why'],
-      failed.map(({index, at, why}) => [String(index), ...at.map(nameOf), el('span', {class: 'why', dir: 'auto'}, why)]))));
+  showIn('failed', el('ul', {}, sentencesIn('li', [...leftOut, ...failures])), ...(failed.length === 0 ? [] :
+    [wideTable(failed.length < 200 ? '' : 'The first 200', ['point', ...axes.map(({name}) => nameOf(name)), 'why'],
+      failed.map(({index, at, why}) => [String(index), ...at.map(nameOf), el('span', {class: 'why', dir: 'auto'}, why)]))]));
 }
 
 /// Fills the page; returns {draw(), resize()} of its charts.
@@ -286,8 +266,8 @@ function showSweep({sweep}) {
   byId('sweep').hidden = false;
   showSweepWords(sweep);
   showRanking(sweep);
-  showTuned(sweep);
-  showWorth(sweep);
+  if (sweep.tuned) showIn('tuned', ...sentencesIn('p', sweep.tuned));
+  if (sweep.worth) showWorth(sweep.worth);
   showFailed(sweep);
   if (!sweep.grid) {
     byId('sweep-title').hidden = true;

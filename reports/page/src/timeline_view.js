@@ -4,14 +4,13 @@ const kRowHeight = 20, kHeadHeight = 26, kAxisHeight = 26, kLeastSpan = 20;  // 
 
 /// Lanes of all timelines, from the document. A measured timeline lies lane by lane under its prediction.
 function timelineGroups(timelines) {
-  const groups = timelines.map((one, index) => ({
+  return timelines.map((one, index) => ({
     index, label: one.measured ? `${one.label}, measured` : one.label, measured: one.measured, marks: one.marks,
     updatesPerMark: one.updates_per_mark || 1,
     leftOut: one.left_out, labels: one.labels,
     rows: one.rows.map((row) => ({name: row.name,
       lanes: row.lanes.map((lane) => ({name: lane.name, lane: laneOf(lane.spans, one.labels)}))})),
   }));
-  return groups;
 }
 
 const endOf = (group) => Math.max(1, ...group.rows.flatMap((row) => row.lanes.map(({lane}) =>

@@ -1,5 +1,4 @@
-#include "reports/collectives_text.hpp"
-
+// What collectives cost and why, as tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,11 +10,10 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
+#include "reports/explain/explain_text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -88,19 +86,13 @@ std::vector<CollectiveRow> by_time_lost(const std::vector<CollectiveRow>& rows) 
 
 void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
   if (rows.empty()) return;
-  TableOf<CollectiveRow> table(rows);
-  table.add("collective", "", [](const CollectiveRow& row) { return row.name; });
-  table.add("times", "", [](const CollectiveRow& row) { return fmt::format("{}", row.count); });
-  table.add("ranks", "(nodes)", [](const CollectiveRow& row) { return fmt::format("{} ({})", row.ranks, row.nodes); });
-  table.add("buffer", "", [](const CollectiveRow& row) { return human_memory(row.bytes); });
-  table.add("by", "", way_of);
-  table.add("channels", "",
-            [](const CollectiveRow& row) { return row.channels > 0 ? fmt::format("{}", row.channels) : "-"; });
-  table.add("message", "", message_of);
-  table.add("steps", "", steps_of);
-  table.add("alone", "", [](const CollectiveRow& row) { return human_time(row.alone); });
-  table.add("bound by", "",
-            [](const CollectiveRow& row) { return fmt::format("{}, {}", row.binds, share_of(row, largest_of(row))); });
+  Table table({left("collective"), right("times"), right("ranks", "(nodes)"), right("buffer"), right("by"),
+               right("channels"), right("message"), right("steps"), right("alone"), right("bound by")});
+  for (const CollectiveRow& row : rows)
+    table.add(Style::kPlain, {row.name, std::to_string(row.count), fmt::format("{} ({})", row.ranks, row.nodes),
+                              human_memory(row.bytes), way_of(row),
+                              row.channels > 0 ? std::to_string(row.channels) : "-", message_of(row), steps_of(row),
+                              human_time(row.alone), fmt::format("{}, {}", row.binds, share_of(row, largest_of(row)))});
   write_table_below(out,
                     "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
                     "chunks follow each other. Bound by: the term that takes most of the time.",
@@ -108,7 +100,7 @@ void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows
   std::set<std::string> said;
   for (const CollectiveRow& row : by_time_lost(rows))
     if (said.insert(way_of(row) + forced_by(*row.faster)).second)
-      write_wrapped(out, "", choice_in_words(row) + " (" + forced_by(*row.faster) + ").", options.width);
+      write_sentence(out, options, choice_in_words(row) + " (" + forced_by(*row.faster) + ").");
 }
 
 void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {
@@ -146,6 +138,21 @@ void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<C
     out << "\n";
   }
   write_switches(out, switches);
+}
+
+void write_by_message(std::ostream& out, const CollectivesByMessage& result, const ConsoleOptions& options) {
+  write_sentence(out, options, "Collectives between nodes of {}, every message played:", result.label);
+  if (result.rows.empty()) write_sentence(out, options, "There are none.");
+  Table table({left("collective"), right("bytes"), right("ranks"), right("nodes"), right("algorithm"),
+               right("channels"), right("messages"), right("closed", "form"), right("every", "message"),
+               right("closed form", "is off by")});
+  for (const ByMessage& row : result.rows)
+    table.add(Style::kPlain, {row.collective, human_bytes(row.bytes), std::to_string(row.ranks),
+                              std::to_string(row.nodes), row.algorithm + " " + row.protocol,
+                              std::to_string(row.channels), human_count(static_cast<double>(row.messages)),
+                              human_time(row.closed_form), human_time(row.played), human_error(row.deviation())});
+  if (!result.rows.empty()) write_table(out, table.columns(), options);
+  for (const std::string& line : result.without) write_wrapped(out, "not played: ", line + ".", options.width);
 }
 
 }  // namespace accosim

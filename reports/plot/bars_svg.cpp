@@ -1,0 +1,282 @@
+// Bars of parts that add up, a bar a row: where the time of an update goes, and GPU memory by part.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/draw/axes.hpp"
+#include "models/spec/parallel_words.hpp"
+#include "reports/human.hpp"
+#include "reports/plot/pictures.hpp"
+#include "reports/plot/timeline_svg.hpp"
+
+namespace accosim {
+namespace {
+
+struct BarPart {
+  std::string name;
+  double value = 0;
+  std::string text;   ///< the value as it is written
+  std::string brief;  ///< the same in the unit of the axis, where there is little room; empty: there is none
+  Fill fill;
+};
+
+struct Bar {
+  std::string name, detail;  ///< the second in a line below
+  std::vector<BarPart> parts;
+  std::string total;            ///< behind the bar
+  double low = 0, high = 0;     ///< interval of the sum
+  std::optional<double> limit;  ///< a line across
+};
+
+struct BarChart {
+  PlotHeading heading;
+  std::vector<Bar> bars;
+  std::vector<LegendEntry> legend;
+  double unit = 1;   ///< of the axis, in that of the values
+  std::string axis;  ///< "time (s)"
+};
+
+constexpr double kBar = 24, kListLine = 14, kSmall = 10.5, kGap = 12;
+
+struct Columns {
+  double names, totals;  // pixels left and right of the bars
+};
+
+Columns columns_of(const BarChart& chart, double width) {
+  Columns columns{0, 0};
+  for (const Bar& bar : chart.bars) {
+    columns.names = std::max({columns.names, text_width(bar.name, 12, true), text_width(bar.detail, kSmall)});
+    columns.totals = std::max(columns.totals, text_width(bar.total, 11));
+  }
+  constexpr double kMostNames = 0.24, kMostTotals = 0.4;  // in a narrow picture the total says more than the bar
+  return {std::min(columns.names, kMostNames * width) + kGap, std::min(columns.totals, kMostTotals * width) + kGap + 1};
+}
+
+/// A bar as it is laid out: what does not fit into its parts is listed below, a line an entry.
+struct Row {
+  std::vector<bool> brief, labelled;  // by part
+  std::vector<std::string> below;
+  double height() const { return kBar + 26 + std::max(1.0, static_cast<double>(below.size())) * kListLine; }
+};
+
+Row row_of(const Bar& bar, const Scale& x, double width) {
+  Row row;
+  const double room = width - kPlotMargin - x.from;
+  for (const BarPart& part : bar.parts) {
+    const double wide = x.at(part.value) - x.at(0);
+    const bool fits = label_fits(part.text, wide, kSmall), brief = !fits && label_fits(part.brief, wide, kSmall);
+    row.brief.push_back(brief);
+    row.labelled.push_back(fits || brief);
+    if (fits || brief || part.value <= 0) continue;
+    const std::string entry = part.name + " " + part.text;
+    if (row.below.empty() || text_width(row.below.back() + ", " + entry, kSmall) > room)
+      row.below.push_back(entry);
+    else
+      row.below.back() += ", " + entry;
+  }
+  return row;
+}
+
+void draw_bar(Svg& svg, const Bar& bar, const Row& row, const Scale& x, double top) {
+  const double names = x.from - kPlotMargin - 8;
+  svg.text(kPlotMargin, top + 12, cut_to_pixels(bar.name, names, 12, true), {.bold = true});
+  svg.text(kPlotMargin, top + 26, cut_to_pixels(bar.detail, names, kSmall),
+           {.size = kSmall, .colour = svg.ground().dim});
+  double value = 0;
+  for (std::size_t i = 0; i < bar.parts.size(); ++i) {
+    const BarPart& part = bar.parts[i];
+    if (part.value <= 0) continue;
+    const Box box{x.at(value), top, x.at(value + part.value) - x.at(value), kBar};
+    svg.rect(box, svg.paint(part.fill), {part.fill.hue == Hue::kPaper ? svg.ground().dim : svg.ground().paper, 0.8});
+    if (row.labelled[i]) draw_label(svg, box, part.fill, row.brief[i] ? part.brief : part.text, kSmall);
+    value += part.value;
+  }
+  if (bar.high > bar.low) draw_whisker(svg, x.at(bar.low), x.at(bar.high), top - 6, 3.5);
+  if (bar.limit) svg.line(x.at(*bar.limit), top - 4, x.at(*bar.limit), top + kBar + 4, {svg.ground().ink, 2.5});
+  const double totals = svg.width() - kPlotMargin - x.to - kGap;
+  svg.text(x.to + kGap, top + kBar / 2 + 4, cut_to_pixels(bar.total, totals, 11), {.size = 11});
+  for (std::size_t i = 0; i < row.below.size(); ++i)
+    svg.text(x.from, top + kBar + kListLine * (static_cast<double>(i) + 1), row.below[i],
+             {.size = kSmall, .colour = svg.ground().dim, .halo = true});
+}
+
+/// Parts that are too narrow for their number are listed below their bar.
+std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
+  Svg svg(style.theme, style.width, chart.heading.title);
+  const double top = draw_legend(svg, chart.legend, draw_heading(svg, chart.heading)) + 8;
+  double most = 0;
+  for (const Bar& bar : chart.bars) {
+    double sum = 0;
+    for (const BarPart& part : bar.parts) sum += part.value;
+    most = std::max({most, sum, bar.high, bar.limit.value_or(0)});
+  }
+  const Columns columns = columns_of(chart, style.width);
+  const Scale x{0, most > 0 ? most : 1, kPlotMargin + columns.names, style.width - kPlotMargin - columns.totals};
+  std::vector<Row> rows;
+  double bottom = top;
+  for (const Bar& bar : chart.bars) bottom += rows.emplace_back(row_of(bar, x, style.width)).height();
+  draw_unit_columns(svg, x, chart.unit, top, bottom, chart.axis);
+  double y = top;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    draw_bar(svg, chart.bars[i], rows[i], x, y + 14);
+    y += rows[i].height();
+  }
+  return svg.take(bottom + 46);
+}
+
+Fill fill_of(TimeUse use) {
+  switch (use) {
+    case TimeUse::kComputation: return {Hue::kBlue};
+    case TimeUse::kOptimizer: return fill_of(Activity::kOptimizer);
+    case TimeUse::kCopies: return fill_of(Activity::kCopy);
+    case TimeUse::kExposedCommunication: return fill_of(Activity::kExposedCommunication);
+    case TimeUse::kWaiting: return fill_of(Activity::kWaiting);
+    case TimeUse::kPauses: return fill_of(Activity::kPause);
+    case TimeUse::kHost: break;
+  }
+  return fill_of(Activity::kHost);
+}
+
+bool has_grown(const UpdateBreakdown& breakdown) { return std::abs(breakdown.batch_inflation - 1) > 5e-3; }
+
+/// For as many samples as are asked of an update: else a schedule whose batch grows looks slow.
+Bar bar_of(const UpdateBreakdown& breakdown) {
+  Bar bar;
+  bar.name = breakdown.label;
+  const double share = has_grown(breakdown) ? 1 / breakdown.batch_inflation : 1;
+  if (has_grown(breakdown)) bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
+  for (int i = 0; i < kTimeUses; ++i) {
+    const auto use = static_cast<TimeUse>(i);
+    const Seconds time = share * breakdown.parts[static_cast<std::size_t>(i)];
+    constexpr double kNothing = 1e-6;  // of the update: what rounding leaves
+    if (time > kNothing * share * breakdown.update_time)
+      bar.parts.push_back({name_of(use), time.value, human_time(time), "", fill_of(use)});
+  }
+  bar.total = fmt::format("{} ({})", human_time(share * breakdown.update_time),
+                          human_range(human_time(share * breakdown.low), human_time(share * breakdown.high)));
+  bar.low = share * breakdown.low.value;
+  bar.high = share * breakdown.high.value;
+  return bar;
+}
+
+/// Parts of one colour.
+struct Use {
+  const char* name;
+  Fill fill;
+};
+constexpr std::array<Use, 7> kUses = {{{"parameters", {Hue::kBlue}},
+                                       {"gradients", {Hue::kOrange, Pattern::kDots}},
+                                       {"optimizer states", {Hue::kGreen, Pattern::kVertical}},
+                                       {"communication buffers", {Hue::kVermillion, Pattern::kRising}},
+                                       {"activations", {Hue::kSky}},
+                                       {"logits and loss", {Hue::kPurple, Pattern::kHorizontal}},
+                                       {"allocator and context", {Hue::kGrey}}}};
+
+std::size_t use_of(MemoryUse part) {
+  switch (part) {
+    case MemoryUse::kParameters:
+    case MemoryUse::kParameterShard:
+    case MemoryUse::kPredictedParameters:
+    case MemoryUse::kOlderParameters:
+    case MemoryUse::kGatheredParameters: return 0;
+    case MemoryUse::kGradients:
+    case MemoryUse::kGradientShard:
+    case MemoryUse::kPartialGradientShard:
+    case MemoryUse::kNarrowGradients:
+    case MemoryUse::kFp32GradientShard: return 1;
+    case MemoryUse::kOptimizerStates:
+    case MemoryUse::kStateClones:
+    case MemoryUse::kOuterStates:
+    case MemoryUse::kEstimate: return 2;
+    case MemoryUse::kGradientBuckets:
+    case MemoryUse::kReductionBuffers:
+    case MemoryUse::kStageBuffers:
+    case MemoryUse::kCommunicationBuffer: return 3;
+    case MemoryUse::kActivations: return 4;
+    case MemoryUse::kLogitsAndLoss: return 5;
+    case MemoryUse::kAllocatorSlack:
+    case MemoryUse::kReserved: break;
+  }
+  return 6;
+}
+
+const char* in_words(FitVerdict verdict) {
+  return verdict == FitVerdict::kFits ? "fits" : verdict == FitVerdict::kTight ? "tight" : "does not fit";
+}
+
+/// In the order of kUses, so that equal colours stand together.
+std::vector<BarPart> parts_of(const MemoryParts& parts, double unit) {
+  std::vector<BarPart> result;
+  for (std::size_t use = 0; use < kUses.size(); ++use)
+    for (const MemoryPart& part : parts.parts)
+      if (use_of(part.use) == use)
+        result.push_back({name_of(part.use), part.bytes.value, human_memory(part.bytes),
+                          fmt::format("{:.{}f}", part.bytes.value / unit, part.bytes.value < 9.95 * unit ? 1 : 0),
+                          kUses[use].fill});
+  return result;
+}
+
+}  // namespace
+
+std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBreakdown>& breakdowns,
+                          const PlotStyle& style) {
+  BarChart chart;
+  chart.heading = heading;
+  Seconds longest;
+  for (const UpdateBreakdown& breakdown : breakdowns) {
+    const Bar& bar = chart.bars.emplace_back(bar_of(breakdown));
+    longest = std::max({longest, Seconds{bar.high}, has_grown(breakdown) ? Seconds{} : breakdown.update_time});
+  }
+  for (int i = 0; i < kTimeUses; ++i) {
+    const std::string name = name_of(static_cast<TimeUse>(i));
+    const bool there = std::any_of(chart.bars.begin(), chart.bars.end(), [&](const Bar& bar) {
+      return std::any_of(bar.parts.begin(), bar.parts.end(), [&](const BarPart& part) { return part.name == name; });
+    });
+    if (there) chart.legend.push_back({name, fill_of(static_cast<TimeUse>(i)), LegendEntry::Shape::kBox});
+  }
+  chart.legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
+  const TimeUnit unit = time_unit(longest);
+  chart.unit = unit.size.value;
+  const bool grown = std::any_of(breakdowns.begin(), breakdowns.end(), has_grown);
+  chart.axis = fmt::format("time {}, mean of the ranks ({})",
+                           grown ? "for the samples that are asked of an update" : "of an update", unit.name);
+  return bar_chart_svg(chart, style);
+}
+
+std::string memory_svg(const PlotHeading& heading, const std::vector<MemoryBar>& bars, const PlotStyle& style) {
+  BarChart chart;
+  chart.heading = heading;
+  std::array<bool, kUses.size()> there{};
+  double most = 0;
+  for (const MemoryBar& memory : bars) most = std::max({most, memory.high.value, memory.capacity.value});
+  constexpr double kGiB = 0x1p30, kMiB = 0x1p20;
+  chart.unit = most >= 2 * kGiB ? kGiB : kMiB;
+  chart.axis = fmt::format("memory of a GPU ({})", chart.unit == kGiB ? "GiB" : "MiB");
+  for (const MemoryBar& memory : bars) {
+    Bar bar;
+    bar.name = memory.label;
+    if (!memory.stages.empty()) bar.name += ", " + stages_in_words(memory.stages);
+    bar.detail = fmt::format("{} x {}", memory.ranks, memory.device);
+    bar.parts = parts_of(memory.parts, chart.unit);
+    bar.low = memory.low.value;
+    bar.high = memory.high.value;
+    bar.limit = memory.capacity.value;
+    bar.total = fmt::format("{} of {}: {}", human_memory(memory.parts.total()), human_memory(memory.capacity),
+                            in_words(memory.fit.verdict));
+    chart.bars.push_back(bar);
+    for (const MemoryPart& part : memory.parts.parts)
+      if (part.bytes > Bytes{0}) there[use_of(part.use)] = true;
+  }
+  for (std::size_t use = 0; use < kUses.size(); ++use)
+    if (there[use]) chart.legend.push_back({kUses[use].name, kUses[use].fill, LegendEntry::Shape::kBox});
+  chart.legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
+  chart.legend.push_back({"capacity", {}, LegendEntry::Shape::kLine});
+  return bar_chart_svg(chart, style);
+}
+
+}  // namespace accosim
