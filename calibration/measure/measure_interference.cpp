@@ -263,7 +263,7 @@ std::vector<MeasureItem> interference_items(const std::vector<InterferenceCase>&
     const std::string shape = one.is_product ? text_of(one.product) : text_of(one.kernel);
     const std::string blocks = one.beside.blocks > 0 ? fmt::format(" of {} blocks", one.beside.blocks) : "";
     item.text = fmt::format("{} beside {}{}", shape, name_of(one.beside.what), blocks);
-    item.group = "kernels beside " + name_of(one.beside.what);
+    item.group = fmt::format("kernels beside {}", name_of(one.beside.what));
     const char* const kernel = one.is_product ? "gemm" : name_of(one.kernel.kind);
     item.keys = joined({{"what", "interference"}, {"kernel", kernel}, {"shape", shape}},
                        one.is_product ? keys_of(one.product) : keys_of(one.kernel));

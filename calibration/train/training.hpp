@@ -151,8 +151,6 @@ TrainingResult train(const TrainingOptions& options, Transport& transport);
 TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,
                      const Observer& observer = {});
 
-/// "rollback" and so on.
-std::string name_of(EstimateState state);
 /// Sets the options that not every algorithm takes, for one that does.
 void add_own_options(accosim::JsonValue& json, const TrainingOptions& options);
 
@@ -164,3 +162,6 @@ std::string trace_events_json(const TrainingOptions& options, const TrainingResu
 std::string loss_csv(const TrainingResult& result);
 
 }  // namespace accocal
+
+template <>
+inline constexpr const char* accosim::kNames<accocal::EstimateState>[] = {"rollback", "keep", "released"};
