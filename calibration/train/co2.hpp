@@ -66,21 +66,16 @@ void train_co2(R& rank) {
   Co2Outer<R> outer(rank);
   FlatBuffer& values = rank.communication.values;
   std::vector<float> scratch;
-  while (!rank.finished()) {
-    local.make();
-    if (local.ends_round(rank.options.inner_updates)) {
-      rank.wait();
-      const bool first = local.made() == rank.options.inner_updates;
-      move_replica(rank, [&](std::span<float> x) {
-        if (!first) outer.step(values.read(scratch), local.rate());
-        rank.publish(values);
-        std::copy(outer.now().begin(), outer.now().end(), x.begin());
-      });
-      rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
-    }
-    local.end();
-  }
-  local.finish();
+  local.run(rank.options.inner_updates, [&] {
+    rank.wait();
+    const bool first = local.made() == rank.options.inner_updates;
+    move_replica(rank, [&](std::span<float> x) {
+      if (!first) outer.step(values.read(scratch), local.rate());
+      rank.publish(values);
+      std::copy(outer.now().begin(), outer.now().end(), x.begin());
+    });
+    rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
+  });
 }
 
 }  // namespace accocal

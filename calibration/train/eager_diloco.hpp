@@ -25,27 +25,22 @@ void train_eager_diloco(R& rank) {
   const auto share = 1 / static_cast<float>(rank.transport.size());
   // Zeros until a reduction has come, as `own` is.
   FlatBuffer& values = rank.communication.values;
-  while (!rank.finished()) {
-    local.make();
-    if (local.ends_round(rank.options.inner_updates)) {
-      rank.wait();
-      const std::span<const float> sum = values.read(scratch);
-      move_replica(rank, [&](std::span<float> x) {
-        for (std::size_t i = 0; i < theta.size(); ++i) {
-          const float others = share * (sum[i] - own[i]);
-          own[i] = theta[i] - x[i];
-          const float delta = share * own[i] + others;
-          u[i] = momentum * u[i] + delta;
-          theta[i] -= rate * (delta + momentum * u[i]);
-          x[i] = theta[i];
-        }
-      });
-      values.write({0, own.size()}, own);
-      rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
-    }
-    local.end();
-  }
-  local.finish();
+  local.run(rank.options.inner_updates, [&] {
+    rank.wait();
+    const std::span<const float> sum = values.read(scratch);
+    move_replica(rank, [&](std::span<float> x) {
+      for (std::size_t i = 0; i < theta.size(); ++i) {
+        const float others = share * (sum[i] - own[i]);
+        own[i] = theta[i] - x[i];
+        const float delta = share * own[i] + others;
+        u[i] = momentum * u[i] + delta;
+        theta[i] -= rate * (delta + momentum * u[i]);
+        x[i] = theta[i];
+      }
+    });
+    values.write({0, own.size()}, own);
+    rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
+  });
 }
 
 }  // namespace accocal

@@ -23,25 +23,20 @@ void train_overlap_local_sgd(R& rank) {
   const auto mixing = static_cast<float>(rank.options.mixing);
   const auto momentum = static_cast<float>(rank.options.outer_momentum);
   const auto share = 1 / static_cast<float>(rank.transport.size());
-  while (!rank.finished()) {
-    local.make();
-    if (local.ends_round(rank.options.inner_updates)) {
-      rank.wait();
-      const std::span<const float> z = anchor.read(scratch);
-      move_replica(rank, [&](std::span<float> x) {
-        const float lr = local.rate();
-        for (std::size_t i = 0; i < v.size(); ++i) {
-          x[i] = (1 - mixing) * x[i] + mixing * z[i];
-          v[i] = momentum * v[i] + (z[i] - x[i]) / lr;
-          next[i] = share * (z[i] - lr * v[i]);
-        }
-      });
-      anchor.write({0, next.size()}, next);
-      rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
-    }
-    local.end();
-  }
-  local.finish();
+  local.run(rank.options.inner_updates, [&] {
+    rank.wait();
+    const std::span<const float> z = anchor.read(scratch);
+    move_replica(rank, [&](std::span<float> x) {
+      const float lr = local.rate();
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        x[i] = (1 - mixing) * x[i] + mixing * z[i];
+        v[i] = momentum * v[i] + (z[i] - x[i]) / lr;
+        next[i] = share * (z[i] - lr * v[i]);
+      }
+    });
+    anchor.write({0, next.size()}, next);
+    rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
+  });
 }
 
 }  // namespace accocal

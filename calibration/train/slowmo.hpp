@@ -19,28 +19,23 @@ void train_slowmo(R& rank) {
   const auto momentum = static_cast<float>(rank.options.outer_momentum);
   const auto outer_rate = static_cast<float>(rank.options.outer_learning_rate);
   FlatBuffer& values = rank.communication.values;
-  while (!rank.finished()) {
-    local.make();
+  local.run(rank.options.inner_updates, [&] {  // of which outer_every is a multiple
     const bool outer = local.ends_round(rank.options.outer_every);
-    if (outer || local.ends_round(rank.options.inner_updates)) {
-      rank.publish(values);
-      rank.run([&] { average(rank, values); });
-      const std::span<const float> mean = values.read(scratch);
-      move_replica(rank, [&](std::span<float> master) {
-        if (outer) {
-          const float lr = local.rate();
-          for (std::size_t i = 0; i < old.size(); ++i) {
-            u[i] = momentum * u[i] + (old[i] - mean[i]) / lr;
-            old[i] -= outer_rate * lr * u[i];
-          }
+    rank.publish(values);
+    rank.run([&] { average(rank, values); });
+    const std::span<const float> mean = values.read(scratch);
+    move_replica(rank, [&](std::span<float> master) {
+      if (outer) {
+        const float lr = local.rate();
+        for (std::size_t i = 0; i < old.size(); ++i) {
+          u[i] = momentum * u[i] + (old[i] - mean[i]) / lr;
+          old[i] -= outer_rate * lr * u[i];
         }
-        const std::span<const float> next = outer ? std::span<const float>(old) : mean;
-        std::copy(next.begin(), next.end(), master.begin());
-      });
-    }
-    local.end();
-  }
-  local.finish();
+      }
+      const std::span<const float> next = outer ? std::span<const float>(old) : mean;
+      std::copy(next.begin(), next.end(), master.begin());
+    });
+  });
 }
 
 }  // namespace accocal

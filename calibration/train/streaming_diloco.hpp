@@ -117,12 +117,7 @@ template <typename R>
 void train_streaming_diloco(R& rank) {
   LocalUpdates<R> local(rank);
   StreamingOuter<R> outer(rank);
-  while (!rank.finished()) {
-    local.make();
-    outer.meet(local.made());
-    local.end();
-  }
-  local.finish();
+  local.run(1, [&] { outer.meet(local.made()); });
 }
 
 }  // namespace accocal
