@@ -136,8 +136,7 @@ void read_scenario_of(PublishedCase& one, ObjectReader& reader, ObjectReader& to
     top.fail("scenarios", "missing; write an object of scenarios by name");
     return;
   }
-  std::vector<std::string> names;
-  for (const JsonMember& member : all->members) names.push_back(member.key);
+  const std::vector<std::string> names = keys_of(*all);
   const std::string name = reader.one_of("scenario", names, names.size() == 1 ? names.front() : "");
   if (!reader.good("scenario")) return;
   JsonValue tree = *all->find(name);
