@@ -15,7 +15,6 @@
 #include "models/price/layers.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/overrides.hpp"
-#include "models/read/own_schedule.hpp"
 #include "models/read/read_scenario.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"

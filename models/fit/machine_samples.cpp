@@ -10,7 +10,6 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/document.hpp"
-#include "models/read/own_schedule.hpp"
 #include "models/read/read_scenario.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario_error.hpp"

@@ -12,7 +12,7 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/document.hpp"
-#include "models/read/own_schedule.hpp"
+#include "models/read/read_scenario.hpp"
 
 namespace accosim {
 namespace {
