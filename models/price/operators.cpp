@@ -159,6 +159,12 @@ double vocabulary_share(int vocabulary, int ranks, Implementation implementation
 
 }  // namespace
 
+double attended_pairs(int sequence_length, int window) {
+  const double s = sequence_length;
+  const double w = window > 0 && window < sequence_length ? window : s;
+  return w * s - w * w / 2;
+}
+
 Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
   Sizes z{};
   z.batch = workload.micro_batch_size;
