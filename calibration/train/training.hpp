@@ -60,7 +60,7 @@ struct TrainingOptions {
   std::int64_t warmup_updates = 0;  ///< DPU, WP, ACCO: synchronous ones before the first overlapped
   EstimateState estimate_state = EstimateState::kRollback;
   bool keep_initial_gradient = true;  ///< ACCO: the first estimate's gradient counts in the first update too
-  bool local_estimate = false;        ///< ACCO: the estimate is each rank's own, calibration/train/acco_local.hpp
+  bool local_estimate = false;        ///< ACCO: the estimate is each rank's own, calibration/train/acco.hpp
 
   // Of the algorithms whose rows name them; set_usual() has other values for some.
   int inner_updates = 10;            ///< that a rank makes alone between two meetings
