@@ -3,11 +3,9 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/train/acco.hpp"
-#include "calibration/train/ddp.hpp"
 #include "calibration/train/diloco.hpp"
-#include "calibration/train/dpu.hpp"
 #include "calibration/train/local_sgd.hpp"
-#include "calibration/train/pipesgd.hpp"
+#include "calibration/train/round.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {

@@ -11,7 +11,6 @@
 #include "models/base/text.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/hf_config.hpp"
-#include "models/read/read_batch.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_schedule.hpp"
