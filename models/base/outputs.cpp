@@ -55,9 +55,7 @@ bool is_of(const std::string& path, fs::file_type type) {
 
 /// By its name: what it is instead of `kind`, empty when it may be.
 std::string other_extension(const std::string& path, const OutputKind& kind) {
-  std::string extension = fs::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = lower(fs::path(path).extension().string());
   if (extension == kind.extension) return "";
   constexpr std::array kOthers = {".json", ".csv", ".svg", ".png", ".jpg", ".pdf", ".html", ".htm", ".md"};
   return std::find(kOthers.begin(), kOthers.end(), extension) == kOthers.end() ? "" : extension;

@@ -34,6 +34,9 @@ std::string in_code(std::string_view text);
 /// The text as XML has it between tags and in attributes that are in double quotes.
 std::string in_xml(std::string_view text);
 
+/// With A to Z as small letters, whatever the locale.
+std::string lower(std::string_view text);
+
 /// Without the blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 

@@ -477,11 +477,8 @@ std::vector<std::string> accocal_algorithms(AccocalRuns least) {
 
 std::string advice_for_schedule(const std::string& written) {
   std::string bare;
-  for (const char c : written) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+')
-      bare += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  for (const char c : lower(written))
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+') bare += c;
   for (const OtherNames& other : other_names())
     if (std::find(other.names.begin(), other.names.end(), bare) != other.names.end()) return other.advice;
   return did_you_mean(bare, schedule_names());
