@@ -107,12 +107,7 @@ void read_shape(ObjectReader& reader, GpuInterferenceSample& sample) {
     sample.dtype = read_storage(reader, "dtype");
     double rows = 1, columns = 1;
     read_sides(reader, rows, columns);
-    Kernel of = memory_kernel(bytes_of(*kernel, rows * columns, bytes_of(sample.dtype)), launches_of(*kernel));
-    of.step = kernel;
-    of.elements = rows * columns;
-    of.rows = columns > 1 ? rows : 0;
-    of.dtype = sample.dtype;
-    sample.of = of;
+    sample.of = accocal_kernel(*kernel, sample.dtype, rows, columns);
   }
 }
 
