@@ -292,20 +292,19 @@ std::string own_words(const TrainingOptions& o) {
 
 /// Those on CPUs alone.
 void add_local_algorithms(std::vector<ComparedAlgorithm>& list, const ConvergenceOptions& options) {
-  const auto add = [&](Algorithm algorithm, const std::string& variant, const auto& change) {
+  const auto add = [&](Algorithm algorithm, const char* variant = "", Payload payload = Payload::kFloat32) {
     TrainingOptions own = of(algorithm, options);
     own.fragments = std::min(own.fragments, options.gpt.shape.layers);
-    change(own);
+    own.payload = payload;
     list.push_back({name_of(algorithm) + variant, own_words(own), own});
   };
-  const auto as_usual = [](TrainingOptions&) {};
-  add(Algorithm::kDiloco, "", as_usual);
-  add(Algorithm::kStreamingDiloco, "", as_usual);
-  add(Algorithm::kStreamingDiloco, "-e3m0", [](TrainingOptions& own) { own.payload = Payload::kE3m0; });
-  add(Algorithm::kEagerDiloco, "", as_usual);
-  add(Algorithm::kSlowMo, "", as_usual);
-  add(Algorithm::kOverlapLocalSgd, "", as_usual);
-  add(Algorithm::kCo2, "", as_usual);
+  add(Algorithm::kDiloco);
+  add(Algorithm::kStreamingDiloco);
+  add(Algorithm::kStreamingDiloco, "-e3m0", Payload::kE3m0);
+  add(Algorithm::kEagerDiloco);
+  add(Algorithm::kSlowMo);
+  add(Algorithm::kOverlapLocalSgd);
+  add(Algorithm::kCo2);
 }
 
 }  // namespace
@@ -413,19 +412,12 @@ void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
       report.diverged.push_back(*diverged);
       continue;
     }
-    report.algorithms.push_back({algorithm.name,
-                                 algorithm.what,
-                                 plan.curves(i * plan.seeds, plan.seeds),
-                                 {},
-                                 {},
-                                 {},
-                                 0,
-                                 {},
-                                 {},
-                                 0,
-                                 0,
-                                 {},
-                                 algorithm.options});
+    AlgorithmConvergence compared;
+    compared.name = algorithm.name;
+    compared.what = algorithm.what;
+    compared.curves = plan.curves(i * plan.seeds, plan.seeds);
+    compared.options = algorithm.options;
+    report.algorithms.push_back(std::move(compared));
     compare(report.algorithms.back(), report.algorithms.front().curves);
   }
 }

@@ -16,15 +16,15 @@
 namespace accocal {
 namespace {
 
-void put(JsonValue& json, const std::string& key, const Estimate& estimate) {
-  json.set(key, estimate.value);
-  json.set(key + "_low", estimate.low);
-  json.set(key + "_high", estimate.high);
-}
-
 /// null where there is none.
 JsonValue member_of(const std::optional<Estimate>& estimate, double Estimate::*member) {
   return estimate ? JsonValue((*estimate).*member) : JsonValue();
+}
+
+void put(JsonValue& json, const std::string& key, const std::optional<Estimate>& estimate) {
+  json.set(key, member_of(estimate, &Estimate::value));
+  json.set(key + "_low", member_of(estimate, &Estimate::low));
+  json.set(key + "_high", member_of(estimate, &Estimate::high));
 }
 
 // null where a seed does not reach the loss; then `at_least` times what DDP needs.
@@ -223,9 +223,7 @@ void add_size(JsonValue& json, const ConvergenceReport& report) {
                                       {"first_update", algorithm.first_update}}));
     json.set("diverged", std::move(diverged));
   }
-  json.set("critical_batch_samples", member_of(report.critical_batch, &Estimate::value));
-  json.set("critical_batch_samples_low", member_of(report.critical_batch, &Estimate::low));
-  json.set("critical_batch_samples_high", member_of(report.critical_batch, &Estimate::high));
+  put(json, "critical_batch_samples", report.critical_batch);
   std::vector<JsonValue> batches;
   for (const BatchSize& batch : report.batches) {
     batches.push_back(json_object({{"samples", batch.samples}, {"learning_rate", batch.learning_rate}}));
