@@ -193,6 +193,11 @@ std::optional<LeadingNumber> leading_number(std::string_view text) {
   return leading;
 }
 
+std::optional<double> finite_number(std::string_view text) {
+  const std::optional<LeadingNumber> number = leading_number(text);
+  return number && number->rest.empty() ? std::optional(number->number) : std::nullopt;
+}
+
 std::string in_words(const std::vector<std::string>& names, const char* last) {
   std::string text;
   for (const std::string& name : names) {

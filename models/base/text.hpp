@@ -47,6 +47,8 @@ struct LeadingNumber {
 };
 /// Nothing where there is none, or it is not finite.
 std::optional<LeadingNumber> leading_number(std::string_view text);
+/// The finite number that the text is, in decimal digits: no "0x10".
+std::optional<double> finite_number(std::string_view text);
 
 /// "ddp, zero2 and zero3".
 std::string in_words(const std::vector<std::string>& names, const char* last = " and ");

@@ -58,10 +58,8 @@ bool is_without_effect(const std::string& key) {
     return std::any_of(std::begin(list), std::end(list), matches);
   };
   return kWithoutEffect.find(" " + key + " ") != std::string_view::npos ||
-         any(kBegins, [&](std::string_view each) { return key.rfind(each, 0) == 0; }) ||
-         any(kEnds, [&](std::string_view each) {
-           return key.size() >= each.size() && key.compare(key.size() - each.size(), each.size(), each) == 0;
-         });
+         any(kBegins, [&](std::string_view each) { return key.starts_with(each); }) ||
+         any(kEnds, [&](std::string_view each) { return key.ends_with(each); });
 }
 
 /// Of keys that no model here reads, by what others write: what the family's config has for it, and where dropout and
