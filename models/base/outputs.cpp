@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kEnough = std::size_t{1} << 16;  // of a file to know it by
 
 std::string without_spaces(std::string text) {
-  text.erase(std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
-             text.end());
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
   return text;
 }
 

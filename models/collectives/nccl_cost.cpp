@@ -418,8 +418,7 @@ namespace {
 /// Only the ways that `fits` holds for, where there is one.
 template <typename Fits>
 void keep(std::vector<NcclWay>& ways, const Fits& fits) {
-  if (std::any_of(ways.begin(), ways.end(), fits))
-    ways.erase(std::remove_if(ways.begin(), ways.end(), std::not_fn(fits)), ways.end());
+  if (std::any_of(ways.begin(), ways.end(), fits)) std::erase_if(ways, std::not_fn(fits));
 }
 
 std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const NcclSight& sight,

@@ -90,7 +90,7 @@ constexpr const char* kTypes[] = {"int8",  "uint8",  "int32",    "uint32", "int6
 /// What is the same of complaints about many rows.
 std::string without_digits(std::string text) {
   const auto varies = [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-'; };
-  text.erase(std::remove_if(text.begin(), text.end(), varies), text.end());
+  std::erase_if(text, varies);
   return text;
 }
 
