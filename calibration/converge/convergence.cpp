@@ -93,23 +93,17 @@ void play_all(std::vector<Run>& runs, const ConvergenceOptions& options, const s
   if (failure) std::rethrow_exception(failure);
 }
 
-// What every run has in common; an update is two micro-batches a rank.
-TrainingOptions common(const ConvergenceOptions& options) {
+// An update is two micro-batches a rank.
+TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
   TrainingOptions training;
   training.gpt = options.gpt;
   training.accumulate = Accumulate::kFixed;
   training.updates = options.updates;
   training.optimizer = options.optimizer;
   training.record_spans = false;
-  training.micro_batches_per_round = 2;
-  return training;
-}
-
-TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
-  TrainingOptions training = common(options);
   training.algorithm = algorithm;
   set_usual(training);
-  training.micro_batches_per_round /= traits_of(algorithm).rounds;
+  training.micro_batches_per_round = 2 / traits_of(algorithm).rounds;
   return training;
 }
 
@@ -412,13 +406,12 @@ void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
       report.diverged.push_back(*diverged);
       continue;
     }
-    AlgorithmConvergence compared;
+    AlgorithmConvergence& compared = report.algorithms.emplace_back();
     compared.name = algorithm.name;
     compared.what = algorithm.what;
     compared.curves = plan.curves(i * plan.seeds, plan.seeds);
     compared.options = algorithm.options;
-    report.algorithms.push_back(std::move(compared));
-    compare(report.algorithms.back(), report.algorithms.front().curves);
+    compare(compared, report.algorithms.front().curves);
   }
 }
 

@@ -61,6 +61,11 @@ JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
   return json;
 }
 
+std::string ratio_text(const std::optional<Estimate>& ratio, double at_least) {
+  if (!ratio) return fmt::format("at least {:.2f}", at_least);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio->value, ratio->low, ratio->high);
+}
+
 /// Time to DDP's late loss over DDP's own.
 std::string wall_clock_text(const ConvergenceReport& report) {
   if (report.network.empty()) return "";
@@ -79,24 +84,18 @@ std::string wall_clock_text(const ConvergenceReport& report) {
     if (algorithm.name == "dpu-warmup") continue;  // two speeds, one after the other
     const double relative = algorithm.update_time.value / base;
     const std::optional<Estimate>& samples = algorithm.samples_ratio;
-    const std::string time = !samples ? fmt::format("at least {:.2f}", relative * algorithm.samples_at_least)
-                                      : fmt::format("{:.3f} [{:.3f}, {:.3f}]", relative * samples->value,
-                                                    relative * samples->low, relative * samples->high);
+    std::optional<Estimate> time = samples;
+    if (time) time = {relative * samples->value, relative * samples->low, relative * samples->high};
     text += fmt::format(
         "| {} | {:.3f} ms | {} | {} |\n", algorithm.name, 1e3 * algorithm.update_time.value,
         samples ? fmt::format("{:.3f}", samples->value) : fmt::format("at least {:.2f}", algorithm.samples_at_least),
-        time);
+        ratio_text(time, relative * algorithm.samples_at_least));
   }
   return text + "\n";
 }
 
 std::string percent(const Estimate& e) {
   return fmt::format("{:+.2f} % [{:+.2f}, {:+.2f}]", 100 * e.value, 100 * e.low, 100 * e.high);
-}
-
-std::string ratio_text(const std::optional<Estimate>& ratio, double at_least) {
-  if (!ratio) return fmt::format("at least {:.2f}", at_least);
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio->value, ratio->low, ratio->high);
 }
 
 std::string verdict(const AlgorithmConvergence& algorithm, const Estimate& difference, const std::string& when) {
