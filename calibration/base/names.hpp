@@ -2,7 +2,9 @@
 // (models/spec), go by their plain names here. What accocal itself declares comes before them.
 #pragma once
 
-namespace accosim {}
+#include "models/base/names.hpp"
+
 namespace accocal {
 using namespace accosim;
-}
+using accosim::name_of;  // beside those of accocal's own
+}  // namespace accocal

@@ -93,23 +93,17 @@ void play_all(std::vector<Run>& runs, const ConvergenceOptions& options, const s
   if (failure) std::rethrow_exception(failure);
 }
 
-// What every run has in common; an update is two micro-batches a rank.
-TrainingOptions common(const ConvergenceOptions& options) {
+// An update is two micro-batches a rank.
+TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
   TrainingOptions training;
   training.gpt = options.gpt;
   training.accumulate = Accumulate::kFixed;
   training.updates = options.updates;
   training.optimizer = options.optimizer;
   training.record_spans = false;
-  training.micro_batches_per_round = 2;
-  return training;
-}
-
-TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
-  TrainingOptions training = common(options);
   training.algorithm = algorithm;
   set_usual(training);
-  training.micro_batches_per_round /= traits_of(algorithm).rounds;
+  training.micro_batches_per_round = 2 / traits_of(algorithm).rounds;
   return training;
 }
 
@@ -226,6 +220,28 @@ void fit_batches(ConvergenceReport& report, const std::vector<std::vector<Curve>
 
 }  // namespace
 
+Estimate geometric_mean_of(std::span<const double> values) {
+  std::vector<double> logs;
+  for (const double value : values) logs.push_back(std::log(value));
+  const Estimate mean = mean_of(logs);
+  return {std::exp(mean.value), std::exp(mean.low), std::exp(mean.high)};
+}
+
+Line line_through(std::span<const double> x, std::span<const double> y) {
+  const auto n = static_cast<double>(x.size());
+  double mean_x = 0, mean_y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    mean_x += x[i] / n;
+    mean_y += y[i] / n;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  if (!(xx > 0)) throw std::invalid_argument("a line through less than two different points");
+  return {mean_y - xy / xx * mean_x, xy / xx};
+}
+
 bool is_synchronous(const AlgorithmConvergence& algorithm) {
   const AlgorithmTraits* const row = find_algorithm(algorithm.name);
   return row != nullptr && row->synchronous;
@@ -270,20 +286,19 @@ std::string own_words(const TrainingOptions& o) {
 
 /// Those on CPUs alone.
 void add_local_algorithms(std::vector<ComparedAlgorithm>& list, const ConvergenceOptions& options) {
-  const auto add = [&](Algorithm algorithm, const std::string& variant, const auto& change) {
+  const auto add = [&](Algorithm algorithm, const char* variant = "", Payload payload = Payload::kFloat32) {
     TrainingOptions own = of(algorithm, options);
     own.fragments = std::min(own.fragments, options.gpt.shape.layers);
-    change(own);
+    own.payload = payload;
     list.push_back({name_of(algorithm) + variant, own_words(own), own});
   };
-  const auto as_usual = [](TrainingOptions&) {};
-  add(Algorithm::kDiloco, "", as_usual);
-  add(Algorithm::kStreamingDiloco, "", as_usual);
-  add(Algorithm::kStreamingDiloco, "-e3m0", [](TrainingOptions& own) { own.payload = Payload::kE3m0; });
-  add(Algorithm::kEagerDiloco, "", as_usual);
-  add(Algorithm::kSlowMo, "", as_usual);
-  add(Algorithm::kOverlapLocalSgd, "", as_usual);
-  add(Algorithm::kCo2, "", as_usual);
+  add(Algorithm::kDiloco);
+  add(Algorithm::kStreamingDiloco);
+  add(Algorithm::kStreamingDiloco, "-e3m0", Payload::kE3m0);
+  add(Algorithm::kEagerDiloco);
+  add(Algorithm::kSlowMo);
+  add(Algorithm::kOverlapLocalSgd);
+  add(Algorithm::kCo2);
 }
 
 }  // namespace
@@ -391,20 +406,12 @@ void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
       report.diverged.push_back(*diverged);
       continue;
     }
-    report.algorithms.push_back({algorithm.name,
-                                 algorithm.what,
-                                 plan.curves(i * plan.seeds, plan.seeds),
-                                 {},
-                                 {},
-                                 {},
-                                 0,
-                                 {},
-                                 {},
-                                 0,
-                                 0,
-                                 {},
-                                 algorithm.options});
-    compare(report.algorithms.back(), report.algorithms.front().curves);
+    AlgorithmConvergence& compared = report.algorithms.emplace_back();
+    compared.name = algorithm.name;
+    compared.what = algorithm.what;
+    compared.curves = plan.curves(i * plan.seeds, plan.seeds);
+    compared.options = algorithm.options;
+    compare(compared, report.algorithms.front().curves);
   }
 }
 

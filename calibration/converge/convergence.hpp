@@ -6,12 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "calibration/base/statistics.hpp"
 #include "calibration/ranks/spawn.hpp"
 #include "calibration/train/training.hpp"
+#include "models/base/statistics.hpp"
 
 namespace accocal {
 
@@ -40,6 +41,15 @@ ConvergenceOptions larger_size(const ConvergenceOptions& options, int seeds, std
 
 /// Throws BadInput with what to write.
 void check_options(const ConvergenceOptions& options);
+
+/// mean_of() for positive values, computed on their logarithms.
+Estimate geometric_mean_of(std::span<const double> values);
+
+struct Line {
+  double intercept = 0, slope = 0;
+};
+/// Least squares; at least two different x.
+Line line_through(std::span<const double> x, std::span<const double> y);
 
 /// Held-out loss along a run, from the start on.
 struct CurvePoint {

@@ -16,15 +16,15 @@
 namespace accocal {
 namespace {
 
-void put(JsonValue& json, const std::string& key, const Estimate& estimate) {
-  json.set(key, estimate.value);
-  json.set(key + "_low", estimate.low);
-  json.set(key + "_high", estimate.high);
-}
-
 /// null where there is none.
 JsonValue member_of(const std::optional<Estimate>& estimate, double Estimate::*member) {
   return estimate ? JsonValue((*estimate).*member) : JsonValue();
+}
+
+void put(JsonValue& json, const std::string& key, const std::optional<Estimate>& estimate) {
+  json.set(key, member_of(estimate, &Estimate::value));
+  json.set(key + "_low", member_of(estimate, &Estimate::low));
+  json.set(key + "_high", member_of(estimate, &Estimate::high));
 }
 
 // null where a seed does not reach the loss; then `at_least` times what DDP needs.
@@ -61,6 +61,11 @@ JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
   return json;
 }
 
+std::string ratio_text(const std::optional<Estimate>& ratio, double at_least) {
+  if (!ratio) return fmt::format("at least {:.2f}", at_least);
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio->value, ratio->low, ratio->high);
+}
+
 /// Time to DDP's late loss over DDP's own.
 std::string wall_clock_text(const ConvergenceReport& report) {
   if (report.network.empty()) return "";
@@ -79,24 +84,18 @@ std::string wall_clock_text(const ConvergenceReport& report) {
     if (algorithm.name == "dpu-warmup") continue;  // two speeds, one after the other
     const double relative = algorithm.update_time.value / base;
     const std::optional<Estimate>& samples = algorithm.samples_ratio;
-    const std::string time = !samples ? fmt::format("at least {:.2f}", relative * algorithm.samples_at_least)
-                                      : fmt::format("{:.3f} [{:.3f}, {:.3f}]", relative * samples->value,
-                                                    relative * samples->low, relative * samples->high);
+    std::optional<Estimate> time = samples;
+    if (time) time = {relative * samples->value, relative * samples->low, relative * samples->high};
     text += fmt::format(
         "| {} | {:.3f} ms | {} | {} |\n", algorithm.name, 1e3 * algorithm.update_time.value,
         samples ? fmt::format("{:.3f}", samples->value) : fmt::format("at least {:.2f}", algorithm.samples_at_least),
-        time);
+        ratio_text(time, relative * algorithm.samples_at_least));
   }
   return text + "\n";
 }
 
 std::string percent(const Estimate& e) {
   return fmt::format("{:+.2f} % [{:+.2f}, {:+.2f}]", 100 * e.value, 100 * e.low, 100 * e.high);
-}
-
-std::string ratio_text(const std::optional<Estimate>& ratio, double at_least) {
-  if (!ratio) return fmt::format("at least {:.2f}", at_least);
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio->value, ratio->low, ratio->high);
 }
 
 std::string verdict(const AlgorithmConvergence& algorithm, const Estimate& difference, const std::string& when) {
@@ -223,9 +222,7 @@ void add_size(JsonValue& json, const ConvergenceReport& report) {
                                       {"first_update", algorithm.first_update}}));
     json.set("diverged", std::move(diverged));
   }
-  json.set("critical_batch_samples", member_of(report.critical_batch, &Estimate::value));
-  json.set("critical_batch_samples_low", member_of(report.critical_batch, &Estimate::low));
-  json.set("critical_batch_samples_high", member_of(report.critical_batch, &Estimate::high));
+  put(json, "critical_batch_samples", report.critical_batch);
   std::vector<JsonValue> batches;
   for (const BatchSize& batch : report.batches) {
     batches.push_back(json_object({{"samples", batch.samples}, {"learning_rate", batch.learning_rate}}));

@@ -45,9 +45,12 @@ std::string shown(Bytes bytes) {
   return fmt::format("{:.3g} {}", value, kUnits[unit]);
 }
 
-[[noreturn]] void refuse(const std::string& what, Bytes needed, Bytes there, const std::string& smaller) {
-  throw BadInput(fmt::format("{} would take about {} of memory, and {} are free here; write {}", what, shown(needed),
-                             shown(there), smaller));
+/// Throws BadInput where they are not free here.
+void require(Bytes needed, const std::string& what, const std::string& smaller) {
+  const Bytes there = available_memory();
+  if (needed > there)
+    throw BadInput(fmt::format("{} would take about {} of memory, and {} are free here; write {}", what, shown(needed),
+                               shown(there), smaller));
 }
 
 std::string smaller_sizes(const TrainingOptions& options) {
@@ -108,32 +111,25 @@ Bytes available_memory() {
 }
 
 void check_memory(const TrainingOptions& options, int ranks) {
-  const Bytes there = available_memory();
-  if (!options.device.empty()) {
-    // On the host are the initial values alone; what the device has is told where it is allocated.
-    const Bytes needed = Bytes{ranks * kFloat * parameters_of(options)};
-    if (needed > there) refuse("the initial values of this run", needed, there, "a smaller --width or --layers");
-    return;
-  }
+  // On a device the host has the initial values alone; what the device has is told where it is allocated.
+  if (!options.device.empty())
+    return require(Bytes{ranks * kFloat * parameters_of(options)}, "the initial values of this run",
+                   "a smaller --width or --layers");
   const RankMemory rank = rank_memory(options, ranks);
   const Bytes needed = static_cast<double>(ranks) * (rank.parameters + rank.activations) + rank.evaluation;
-  if (needed > there)
-    refuse(ranks == 1 ? "this run" : fmt::format("this run of {} ranks", ranks), needed, there, smaller_sizes(options));
+  require(needed, ranks == 1 ? "this run" : fmt::format("this run of {} ranks", ranks), smaller_sizes(options));
 }
 
 void check_measure_memory(const TrainingOptions& options, int ranks, Bytes largest) {
-  const Bytes there = available_memory();
   TrainingOptions alone = options;  // a micro-batch needs no optimizer
   alone.optimizer.kind = OptimizerKind::kSgd;
   const RankMemory rank = rank_memory(alone, ranks);
   const Bytes needed = static_cast<double>(ranks) * std::max(rank.parameters + rank.activations, largest);
-  if (needed > there)
-    refuse(fmt::format("these measurements on {} ranks", ranks), needed, there,
-           rank.parameters + rank.activations > largest ? smaller_sizes(options) : "smaller --bytes or fewer --ranks");
+  require(needed, fmt::format("these measurements on {} ranks", ranks),
+          rank.parameters + rank.activations > largest ? smaller_sizes(options) : "smaller --bytes or fewer --ranks");
 }
 
 void check_memory(const ConvergenceOptions& options) {
-  const Bytes there = available_memory();
   TrainingOptions training;
   training.gpt = options.gpt;
   RankMemory rank;  // of the algorithm that keeps the most
@@ -147,9 +143,8 @@ void check_memory(const ConvergenceOptions& options) {
       most, options.jobs > 0 ? options.jobs : static_cast<double>(std::max(1U, std::thread::hardware_concurrency())));
   const Bytes needed =
       jobs * (static_cast<double>(options.ranks) * (rank.parameters + rank.activations + rank.evaluation));
-  if (needed > there)
-    refuse(fmt::format("{:.0f} runs at a time of {} ranks", jobs, options.ranks), needed, there,
-           "a smaller --width, --layers, --context or --sequences, or fewer --jobs or --ranks");
+  require(needed, fmt::format("{:.0f} runs at a time of {} ranks", jobs, options.ranks),
+          "a smaller --width, --layers, --context or --sequences, or fewer --jobs or --ranks");
 }
 
 }  // namespace accocal

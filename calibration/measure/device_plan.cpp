@@ -263,25 +263,4 @@ bool is_attention(const KernelCase& one) {
   return one.kind == StepKernel::kSoftmaxForward || one.kind == StepKernel::kSoftmaxBackward;
 }
 
-std::string name_of(CopyDirection direction) {
-  switch (direction) {
-    case CopyDirection::kToDevice: return "to_device";
-    case CopyDirection::kToHost: return "to_host";
-    case CopyDirection::kOnDevice: return "on_device";
-    case CopyDirection::kBoth: return "both";
-  }
-  return "";
-}
-
-std::string name_of(Beside what) {
-  switch (what) {
-    case Beside::kHoldMultiprocessors: return "hold_multiprocessors";
-    case Beside::kStreamMemory: return "stream_memory";
-    case Beside::kCopyToDevice: return "copy_to_device";
-    case Beside::kCopyToHost: return "copy_to_host";
-    case Beside::kAdamW: return "adamw";
-  }
-  return "";
-}
-
 }  // namespace accocal

@@ -18,7 +18,6 @@ struct CopyCase {
   bool pinned = true;  ///< the host's side
   std::size_t bytes = 0;
 };
-std::string name_of(CopyDirection direction);
 
 /// What a kernel's time is taken beside.
 enum class Beside : std::uint8_t { kHoldMultiprocessors, kStreamMemory, kCopyToDevice, kCopyToHost, kAdamW };
@@ -27,7 +26,6 @@ struct BesideCase {
   int blocks = 0;          ///< number of blocks, for kHoldMultiprocessors and kStreamMemory
   std::size_t amount = 0;  ///< bytes of a copy or of the buffer that is streamed, elements of AdamW
 };
-std::string name_of(Beside what);
 
 /// One kernel, of either sort, beside something.
 struct InterferenceCase {
@@ -86,3 +84,9 @@ bool is_attention(const ProductCase& one);
 bool is_attention(const KernelCase& one);
 
 }  // namespace accocal
+
+template <>
+inline constexpr const char* accosim::kNames<accocal::CopyDirection>[] = {"to_device", "to_host", "on_device", "both"};
+template <>
+inline constexpr const char* accosim::kNames<accocal::Beside>[] = {"hold_multiprocessors", "stream_memory",
+                                                                   "copy_to_device", "copy_to_host", "adamw"};

@@ -259,18 +259,15 @@ std::optional<ItemTimes> measure_beside(const InterferenceCase& one, Lab lab, Se
 std::vector<MeasureItem> interference_items(const std::vector<InterferenceCase>& cases, Lab lab) {
   std::vector<MeasureItem> items;
   for (const InterferenceCase& one : cases) {
-    MeasureItem item;
     const std::string shape = one.is_product ? text_of(one.product) : text_of(one.kernel);
     const std::string blocks = one.beside.blocks > 0 ? fmt::format(" of {} blocks", one.beside.blocks) : "";
-    item.text = fmt::format("{} beside {}{}", shape, name_of(one.beside.what), blocks);
-    item.group = "kernels beside " + name_of(one.beside.what);
     const char* const kernel = one.is_product ? "gemm" : name_of(one.kernel.kind);
-    item.keys = joined({{"what", "interference"}, {"kernel", kernel}, {"shape", shape}},
-                       one.is_product ? keys_of(one.product) : keys_of(one.kernel));
-    item.keys.emplace_back("beside", name_of(one.beside.what));
-    item.keys.emplace_back("blocks", one.beside.blocks);
-    item.measure = [one, lab](Seconds most, bool) { return measure_beside(one, lab, most); };
-    items.push_back(std::move(item));
+    const char* const beside = name_of(one.beside.what);
+    const Entries keys = joined({{"what", "interference"}, {"kernel", kernel}, {"shape", shape}},
+                                one.is_product ? keys_of(one.product) : keys_of(one.kernel));
+    items.push_back({fmt::format("{} beside {}{}", shape, beside, blocks), fmt::format("kernels beside {}", beside),
+                     joined(keys, {{"beside", beside}, {"blocks", one.beside.blocks}}),
+                     [one, lab](Seconds most, bool) { return measure_beside(one, lab, most); }});
   }
   return items;
 }

@@ -55,12 +55,7 @@ Entries keys_of(const KernelCase& one) {
 std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, Lab lab) {
   std::vector<MeasureItem> items;
   for (const ProductCase& one : cases) {
-    MeasureItem item;
-    item.text = text_of(one);
-    item.group =
-        fmt::format("products in {} of {}{}", name_of(one.product.type), one.model, one.cold ? " with a cold L2" : "");
-    item.keys = joined({{"what", "gemm"}}, keys_of(one));
-    item.measure = [one, lab](Seconds most, bool again) -> std::optional<ItemTimes> {
+    const auto measure = [one, lab](Seconds most, bool again) -> std::optional<ItemTimes> {
       if (!lab.products.supported(one.product)) throw NotMeasured("this device has no such product");
       const DeviceWork work = work_of(one, lab.products);
       std::optional<ItemTimes> measured =
@@ -70,7 +65,10 @@ std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, La
       measured->more = {{"algorithm", choice.algorithm}, {"waves", choice.waves}};
       return measured;
     };
-    items.push_back(std::move(item));
+    items.push_back(
+        {text_of(one),
+         fmt::format("products in {} of {}{}", name_of(one.product.type), one.model, one.cold ? " with a cold L2" : ""),
+         joined({{"what", "gemm"}}, keys_of(one)), measure});
   }
   return items;
 }
@@ -78,15 +76,14 @@ std::vector<MeasureItem> product_items(const std::vector<ProductCase>& cases, La
 std::vector<MeasureItem> kernel_items(const std::vector<KernelCase>& cases, Lab lab) {
   std::vector<MeasureItem> items;
   for (const KernelCase& one : cases) {
-    MeasureItem item;
-    item.text = text_of(one);
-    item.group = fmt::format("kernels{}{}", one.model.empty() ? " by size" : " of " + one.model,
-                             one.cold ? " with a cold L2" : "");
-    item.keys = joined({{"what", "kernel"}, {"kernel", name_of(one.kind)}}, keys_of(one));
-    item.measure = [one, lab](Seconds most, bool again) {
-      return time_work(work_of(one), one.cold, second_pass(lab.efforts.kernel, again), most, lab.bench);
-    };
-    items.push_back(std::move(item));
+    items.push_back({text_of(one),
+                     fmt::format("kernels{}{}", one.model.empty() ? " by size" : " of " + one.model,
+                                 one.cold ? " with a cold L2" : ""),
+                     joined({{"what", "kernel"}, {"kernel", name_of(one.kind)}}, keys_of(one)),
+                     [one, lab](Seconds most, bool again) {
+                       return time_work(work_of(one), one.cold, second_pass(lab.efforts.kernel, again), most,
+                                        lab.bench);
+                     }});
   }
   return items;
 }

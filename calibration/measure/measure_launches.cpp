@@ -247,15 +247,13 @@ std::vector<MeasureItem> launch_items(Lab lab) {
       {"host_launch", host_launch},   {"back_to_back", back_to_back}, {"graph_node", graph_node},
       {"graph_launch", graph_launch}, {"event_record", event_record}, {"stream_wait", stream_wait}};
   std::vector<MeasureItem> items;
-  for (const auto& kind : kinds) {
-    MeasureItem item;
-    item.text = item.group = "launch: " + kind.first;
-    item.keys = {{"what", "launch"}, {"kind", kind.first}};
-    item.measure = [measure = kind.second, lab](Seconds, bool) -> std::optional<ItemTimes> {
-      return ItemTimes{measure(lab), {}};
-    };
-    items.push_back(std::move(item));
-  }
+  for (const auto& kind : kinds)
+    items.push_back({"launch: " + kind.first,
+                     "launch: " + kind.first,
+                     {{"what", "launch"}, {"kind", kind.first}},
+                     [measure = kind.second, lab](Seconds, bool) {
+                       return ItemTimes{measure(lab), {}};
+                     }});
   return items;
 }
 
@@ -263,15 +261,13 @@ std::vector<MeasureItem> copy_items(const std::vector<CopyCase>& cases, Lab lab)
   std::vector<MeasureItem> items;
   for (const CopyCase& one : cases) {
     const char* memory = one.direction == CopyDirection::kOnDevice ? "device" : one.pinned ? "pinned" : "pageable";
-    MeasureItem item;
-    item.text = fmt::format("copy {} {} {} B", name_of(one.direction), memory, one.bytes);
-    item.group = fmt::format("copies {} {}", name_of(one.direction), memory);
-    item.keys = {{"what", "copy"},
-                 {"direction", name_of(one.direction)},
-                 {"memory", memory},
-                 {"bytes", static_cast<std::int64_t>(one.bytes)}};
-    item.measure = [one, lab](Seconds most, bool) { return copy_time(one, lab.efforts.copy, most); };
-    items.push_back(std::move(item));
+    items.push_back({fmt::format("copy {} {} {} B", name_of(one.direction), memory, one.bytes),
+                     fmt::format("copies {} {}", name_of(one.direction), memory),
+                     {{"what", "copy"},
+                      {"direction", name_of(one.direction)},
+                      {"memory", memory},
+                      {"bytes", static_cast<std::int64_t>(one.bytes)}},
+                     [one, lab](Seconds most, bool) { return copy_time(one, lab.efforts.copy, most); }});
   }
   return items;
 }

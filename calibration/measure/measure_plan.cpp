@@ -49,15 +49,6 @@ std::vector<Cell> cells_of_size(std::int64_t bytes, const PlanInputs& inputs) {
 
 }  // namespace
 
-std::string name_of(Collective collective) {
-  switch (collective) {
-    case Collective::kReduceScatter: return "reduce_scatter";
-    case Collective::kAllGather: return "all_gather";
-    case Collective::kAllReduce: return "all_reduce";
-  }
-  return "";
-}
-
 Seconds expected_time(Collective what, std::int64_t bytes, int ranks, BytesPerSecond payload_rate) {
   const BytesPerSecond rate{std::min(payload_rate.value, kFastest.value)};
   const double share = static_cast<double>(ranks - 1) / ranks;

@@ -11,7 +11,6 @@
 namespace accocal {
 
 enum class Collective : std::uint8_t { kReduceScatter, kAllGather, kAllReduce };
-std::string name_of(Collective collective);
 
 /// One line of the result: a collective of so many bytes, `runs` times; either back to back, so that the network has no
 /// credit left from an idle time, or each after a pause.
@@ -43,3 +42,6 @@ Seconds expected_time(Collective what, std::int64_t bytes, int ranks, BytesPerSe
 std::vector<Cell> plan_cells(const PlanInputs& inputs);
 
 }  // namespace accocal
+
+template <>
+inline constexpr const char* accosim::kNames<accocal::Collective>[] = {"reduce_scatter", "all_gather", "all_reduce"};

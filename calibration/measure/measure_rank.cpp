@@ -10,14 +10,59 @@
 #include <memory>
 
 #include "calibration/base/denormals.hpp"
+#include "calibration/train/adamw.hpp"
 #include "calibration/train/communication_thread.hpp"
-#include "calibration/train/compute_loops.hpp"
+#include "calibration/train/matrix_products.hpp"
 #include "calibration/train/workload.hpp"
 
 namespace accocal {
 namespace {
 
 void sleep_until(double when) { accocal::sleep_until(static_cast<std::int64_t>(when * 1e9)); }
+
+// Work of fixed size, single-threaded, as a rank is.
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) * 0.1F;
+  return values;
+}
+
+/// Products of two matrices that stay in the cache, about a millisecond: what a training step mostly computes.
+class ProductLoop {
+ public:
+  void run() {
+    const MatrixView<float> a{a_.data(), kSide, kSide, kSide}, b{b_.data(), kSide, kSide, kSide};
+    for (int i = 0; i < kProducts; ++i) put_product(false, 1, a, b, c_.data(), kSide);
+  }
+
+ private:
+  static constexpr int kSide = 192;  // three matrices of 147 kB
+  static constexpr int kProducts = 4;
+  std::vector<float> a_ = ramp(kSide * kSide), b_ = a_, c_ = std::vector<float>(kSide * kSide);
+};
+
+/// A step of AdamW over so many elements of a shard.
+class OptimizerLoop {
+ public:
+  explicit OptimizerLoop(std::int64_t elements)
+      : gradient_(ramp(elements)), master_(elements), m_(elements), v_(elements) {}
+  void run() { adamw_step({}, 1e-3, ++step_, 0.25, gradient_, master_, m_, v_); }
+
+ private:
+  std::vector<float> gradient_, master_, m_, v_;
+  std::int64_t step_ = 0;
+};
+
+/// The copy of a buffer of so many fp32 elements: what a swap of parameters and gradients costs.
+class CopyLoop {
+ public:
+  explicit CopyLoop(std::int64_t elements) : from_(ramp(elements)), to_(elements) {}
+  void run() { std::copy(from_.begin(), from_.end(), to_.begin()); }
+
+ private:
+  std::vector<float> from_, to_;
+};
 
 double time_of(const std::function<void()>& action) {
   const double begin = monotonic_seconds();

@@ -139,10 +139,16 @@ Entries memory_keys(std::int64_t before, std::int64_t activations) {
   return {{"memory_bytes", device_memory_used() - before}, {"activation_bytes", activations}};
 }
 
+/// Bytes of the device in use before a step, which may have what the operands took.
+std::int64_t memory_before(Lab lab) {
+  lab.bench.release();
+  synchronise_device();
+  return device_memory_used();
+}
+
 std::optional<ItemTimes> measure_micro_batch(const StepCase& one, Lab lab, Seconds most, bool again,
                                              std::vector<Entries>& rested) {
-  synchronise_device();
-  const std::int64_t before = device_memory_used();
+  const std::int64_t before = memory_before(lab);
   Training training(one.model);
   DeviceGpt<Bf16> gpt(gpt_shape(one.model), one.sequences);
   const std::vector<std::vector<std::int32_t>> texts = texts_for(one);
@@ -164,8 +170,7 @@ std::optional<ItemTimes> measure_micro_batch(const StepCase& one, Lab lab, Secon
 }
 
 std::optional<ItemTimes> measure_optimizer(const StepCase& one, Lab lab, Seconds most, bool again) {
-  synchronise_device();
-  const std::int64_t before = device_memory_used();
+  const std::int64_t before = memory_before(lab);
   Training training(one.model);
   Efforts efforts = lab.efforts;
   efforts.load = 0.1 * efforts.load;
@@ -225,8 +230,7 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
   const Efforts& efforts = lab.efforts;
   const double asked = monotonic_seconds();
   std::optional<ItemTimes> measured;
-  synchronise_device();
-  const std::int64_t before = device_memory_used();
+  const std::int64_t before = memory_before(lab);
   run_local_ranks(1, [&](Transport& ranks) {
     use_device(lab.device);  // which is a thread's own
     RandomWorkload workload(one.step);
@@ -262,24 +266,15 @@ std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab,
   std::vector<MeasureItem> items;
   std::vector<std::string> optimizers;  // the models that have one already
   for (const StepCase& one : cases) {
-    MeasureItem item;
-    item.text = fmt::format("micro-batch of {} with {} sequences", one.model.name, one.sequences);
-    item.group = "micro-batches of " + one.model.name;
-    item.keys = keys_of_step(one, "micro_batch");
-    item.measure = [one, lab, &rested](Seconds most, bool again) {
-      lab.bench.release();
-      return measure_micro_batch(one, lab, most, again, rested);
-    };
-    items.push_back(item);
+    items.push_back(
+        {fmt::format("micro-batch of {} with {} sequences", one.model.name, one.sequences),
+         "micro-batches of " + one.model.name, keys_of_step(one, "micro_batch"),
+         [one, lab, &rested](Seconds most, bool again) { return measure_micro_batch(one, lab, most, again, rested); }});
     if (std::find(optimizers.begin(), optimizers.end(), one.model.name) != optimizers.end()) continue;
     optimizers.push_back(one.model.name);
-    item.text = item.group = "optimizer of " + one.model.name;
-    item.keys = keys_of_step(one, "optimizer");
-    item.measure = [one, lab](Seconds most, bool again) {
-      lab.bench.release();
-      return measure_optimizer(one, lab, most, again);
-    };
-    items.push_back(std::move(item));
+    const std::string text = "optimizer of " + one.model.name;
+    items.push_back({text, text, keys_of_step(one, "optimizer"),
+                     [one, lab](Seconds most, bool again) { return measure_optimizer(one, lab, most, again); }});
   }
   return items;
 }
@@ -287,18 +282,12 @@ std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab,
 std::vector<MeasureItem> update_items(const std::vector<UpdateCase>& cases, Lab lab) {
   std::vector<MeasureItem> items;
   for (const UpdateCase& one : cases) {
-    MeasureItem item;
-    item.text = fmt::format("update of {} with {} sequences under {}", one.step.model.name, one.step.sequences,
-                            name_of(one.algorithm));
-    item.group = "updates of " + one.step.model.name;
-    item.keys = keys_of_step(one.step, "update");
-    item.keys.emplace_back("algorithm", name_of(one.algorithm));
-    item.keys.emplace_back("micro_batches", one.micro_batches);
-    item.measure = [one, lab](Seconds most, bool again) {
-      lab.bench.release();
-      return measure_update(one, lab, most, again);
-    };
-    items.push_back(std::move(item));
+    items.push_back({fmt::format("update of {} with {} sequences under {}", one.step.model.name, one.step.sequences,
+                                 name_of(one.algorithm)),
+                     "updates of " + one.step.model.name,
+                     joined(keys_of_step(one.step, "update"),
+                            {{"algorithm", name_of(one.algorithm)}, {"micro_batches", one.micro_batches}}),
+                     [one, lab](Seconds most, bool again) { return measure_update(one, lab, most, again); }});
   }
   return items;
 }

@@ -64,15 +64,6 @@ NetworkSpec parse_network(const std::string& network, const std::vector<std::str
   return spec;
 }
 
-std::string name_of(NetworkKind kind) {
-  switch (kind) {
-    case NetworkKind::kLoopback: return "loopback";
-    case NetworkKind::kPaced: return "paced";
-    case NetworkKind::kNamespaces: return "netns";
-  }
-  return "";
-}
-
 double payload_share(BytesPerSecond rate) {
   constexpr double kPayload = 1448;  // of a frame: an MTU of 1500 less the headers of IPv4 and of TCP with timestamps
   constexpr double kFrame = 1514;

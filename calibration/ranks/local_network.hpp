@@ -35,9 +35,6 @@ double payload_share(BytesPerSecond rate);
 /// "loopback", "paced:RATE" or "netns:RATE" for all ranks, and "RANK=RATE" for single ones. Throws BadInput.
 NetworkSpec parse_network(const std::string& network, const std::vector<std::string>& single_rates, int ranks);
 
-/// "loopback", "paced" or "netns".
-std::string name_of(NetworkKind kind);
-
 /// Payload bytes that a rank can send a second; infinite for kLoopback.
 BytesPerSecond payload_rate(const NetworkSpec& network, int rank);
 
@@ -64,3 +61,6 @@ Network make_network(const NetworkSpec& network, int ranks);
 void enter(const Network& network, int rank);
 
 }  // namespace accocal
+
+template <>
+inline constexpr const char* accosim::kNames<accocal::NetworkKind>[] = {"loopback", "paced", "netns"};

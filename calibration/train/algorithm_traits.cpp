@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/base/text.hpp"
+
 namespace accocal {
 
 namespace {
@@ -124,12 +126,9 @@ const AlgorithmTraits* find_algorithm(std::string_view name) {
 std::string name_of(Algorithm algorithm) { return traits_of(algorithm).name; }
 
 std::string algorithm_names() {
-  std::string names;
-  for (const AlgorithmTraits& row : algorithms()) {
-    if (!names.empty()) names += &row == &algorithms().back() ? " or " : ", ";
-    names += row.name;
-  }
-  return names;
+  std::vector<std::string> names;
+  for (const AlgorithmTraits& row : algorithms()) names.emplace_back(row.name);
+  return accosim::in_words(names, " or ");
 }
 
 }  // namespace accocal

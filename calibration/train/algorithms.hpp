@@ -3,16 +3,9 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/train/acco.hpp"
-#include "calibration/train/acco_local.hpp"
-#include "calibration/train/co2.hpp"
-#include "calibration/train/ddp.hpp"
 #include "calibration/train/diloco.hpp"
-#include "calibration/train/dpu.hpp"
-#include "calibration/train/eager_diloco.hpp"
-#include "calibration/train/overlap_local_sgd.hpp"
-#include "calibration/train/pipesgd.hpp"
-#include "calibration/train/slowmo.hpp"
-#include "calibration/train/streaming_diloco.hpp"
+#include "calibration/train/local_sgd.hpp"
+#include "calibration/train/round.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {

@@ -37,6 +37,30 @@ class LocalUpdates {
  public:
   explicit LocalUpdates(R& rank) : rank_(rank), seen_(rank.observed() ? rank.new_values() : nullptr) {}
 
+  /// The whole run, of rounds of so many updates, at whose ends `meet` does what the ranks do together. Its result:
+  /// all ranks' parameters become their mean.
+  template <typename Meet>
+  void run(int round, Meet&& meet) {
+    while (!rank_.finished()) {
+      make();
+      if (ends_round(round)) meet();
+      end();
+    }
+    rank_.run([&] { average(rank_, rank_.parameters); });
+  }
+
+  /// Does a round of so many updates end here?
+  bool ends_round(int updates) const { return made_ % updates == 0; }
+  std::int64_t made() const { return made_; }
+
+  /// The inner learning rate of the last update, which outer steps divide by what it moved; never so small that this
+  /// overflows.
+  float rate() const {
+    constexpr double kLeast = 1e-6;  // of its peak; a cosine ends at 0
+    return static_cast<float>(std::max(rate_, kLeast * rank_.options.optimizer.learning_rate));
+  }
+
+ private:
   /// One more: theta_rank <- Opt(theta_rank, the rank's own mean gradient).
   void make() {
     rank_.compute(rank_.options.micro_batches_per_round);
@@ -45,6 +69,7 @@ class LocalUpdates {
     rate_ = rank_.learning_rate(rank_.last_total());
     ++made_;
   }
+
   /// It is done, with whatever the ranks' meeting has changed.
   void end() {
     const auto tally = rank_.tally(rank_.gradient);
@@ -56,22 +81,7 @@ class LocalUpdates {
       });
     rank_.end_update(tally, seen_.get());
   }
-  /// The run's result: all ranks' parameters become their mean.
-  void finish() {
-    rank_.run([&] { average(rank_, rank_.parameters); });
-  }
 
-  /// Does a round of so many updates end here?
-  bool ends_round(int updates) const { return made_ % updates == 0; }
-  std::int64_t made() const { return made_; }
-  /// The inner learning rate of the last update, which outer steps divide by what it moved; never so small that this
-  /// overflows.
-  float rate() const {
-    constexpr double kLeast = 1e-6;  // of its peak; a cosine ends at 0
-    return static_cast<float>(std::max(rate_, kLeast * rank_.options.optimizer.learning_rate));
-  }
-
- private:
   R& rank_;
   std::shared_ptr<FlatBuffer> seen_;
   std::int64_t made_ = 0;

@@ -60,7 +60,7 @@ struct TrainingOptions {
   std::int64_t warmup_updates = 0;  ///< DPU, WP, ACCO: synchronous ones before the first overlapped
   EstimateState estimate_state = EstimateState::kRollback;
   bool keep_initial_gradient = true;  ///< ACCO: the first estimate's gradient counts in the first update too
-  bool local_estimate = false;        ///< ACCO: the estimate is each rank's own, calibration/train/acco_local.hpp
+  bool local_estimate = false;        ///< ACCO: the estimate is each rank's own, calibration/train/acco.hpp
 
   // Of the algorithms whose rows name them; set_usual() has other values for some.
   int inner_updates = 10;            ///< that a rank makes alone between two meetings
@@ -151,8 +151,6 @@ TrainingResult train(const TrainingOptions& options, Transport& transport);
 TrainingResult train(const TrainingOptions& options, Workload& workload, Transport& transport,
                      const Observer& observer = {});
 
-/// "rollback" and so on.
-std::string name_of(EstimateState state);
 /// Sets the options that not every algorithm takes, for one that does.
 void add_own_options(accosim::JsonValue& json, const TrainingOptions& options);
 
@@ -164,3 +162,6 @@ std::string trace_events_json(const TrainingOptions& options, const TrainingResu
 std::string loss_csv(const TrainingResult& result);
 
 }  // namespace accocal
+
+template <>
+inline constexpr const char* accosim::kNames<accocal::EstimateState>[] = {"rollback", "keep", "released"};

@@ -110,15 +110,6 @@ std::string list_json(const std::vector<Item>& items, const Make& make) {
 
 }  // namespace
 
-std::string name_of(EstimateState state) {
-  switch (state) {
-    case EstimateState::kRollback: return "rollback";
-    case EstimateState::kKeep: return "keep";
-    case EstimateState::kReleased: return "released";
-  }
-  return "";
-}
-
 void add_own_options(JsonValue& json, const TrainingOptions& options) {
   const AlgorithmTraits& traits = traits_of(options.algorithm);
   if (traits.takes("--estimate")) json.set("estimate", options.local_estimate ? "local" : "gathered");

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <system_error>
 
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
@@ -31,15 +29,6 @@ std::vector<CsvCell> cells_of(std::string_view line) {
     if (end == line.size()) return cells;
     begin = end + 1;
   }
-}
-
-/// Decimal digits only: no "inf", no "0x10".
-std::optional<double> number_of(const std::string& cell) {
-  double value = 0;
-  const char* const end = cell.data() + cell.size();
-  const std::from_chars_result result = std::from_chars(cell.data(), end, value);
-  if (result.ec != std::errc() || result.ptr != end || !std::isfinite(value)) return std::nullopt;
-  return value;
 }
 
 }  // namespace
@@ -128,7 +117,7 @@ double CsvRowReader::number(std::string_view column, Range range, std::optional<
   const double harmless = fallback.value_or(range.most);
   const std::string cell = text(column, fallback ? std::optional<std::string>("") : std::nullopt);
   if (cell.empty()) return harmless;
-  const std::optional<double> value = number_of(cell);
+  const std::optional<double> value = finite_number(cell);
   if (value && range.holds(*value)) return *value;
   fail(column, fmt::format("{} is no number {} {}, at most {}", in_quotes(cell), range.above ? "above" : "from",
                            shortest(range.least), shortest(range.most)));
@@ -139,7 +128,7 @@ int CsvRowReader::integer(std::string_view column, int least, int most, std::opt
   const int harmless = fallback.value_or(least);
   const std::string cell = text(column, fallback ? std::optional<std::string>("") : std::nullopt);
   if (cell.empty()) return harmless;
-  const std::optional<double> value = number_of(cell);
+  const std::optional<double> value = finite_number(cell);
   if (value && *value == std::floor(*value) && *value >= least && *value <= most) return static_cast<int>(*value);
   fail(column, fmt::format("{} is no whole number from {} to {}", in_quotes(cell), least, most));
   return harmless;

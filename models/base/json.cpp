@@ -19,6 +19,15 @@ namespace {
 
 struct Place {
   int line = 1, column = 1;
+
+  void pass(char c) {
+    if (c == '\n') {
+      ++line;
+      column = 1;
+    } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // not the middle of a character
+      ++column;
+    }
+  }
 };
 
 /// Walks over the text token by token; never looks at a byte twice.
@@ -77,15 +86,7 @@ class Scanner {
   }
 
  private:
-  void step() {
-    const char c = text_[at_++];
-    if (c == '\n') {
-      ++place_.line;
-      place_.column = 1;
-    } else if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) {  // not the middle of a character
-      ++place_.column;
-    }
-  }
+  void step() { place_.pass(text_[at_++]); }
 
   std::string_view text_;
   std::size_t at_ = 0;
@@ -359,26 +360,18 @@ class Builder {
 
 /// What makes the bytes no JSON text at all, or empty.
 std::string unreadable(std::string_view text, const std::string& source) {
-  const auto starts = [&](std::string_view mark) { return text.substr(0, mark.size()) == mark; };
   if (text.empty()) return source + ":1:1: the file is empty; write an object: {...}";
-  if (starts("\xEF\xBB\xBF")) {
+  if (text.starts_with("\xEF\xBB\xBF")) {
     return source + ":1:1: starts with a byte order mark; save it as UTF-8 without one";
   }
-  if (starts("\xFF\xFE") || starts("\xFE\xFF")) return source + ":1:1: is UTF-16; save it as UTF-8";
-  if (starts("\x1F\x8B")) return source + ":1:1: is gzip-compressed; unpack it first";
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return source + ":1:1: is UTF-16; save it as UTF-8";
+  if (text.starts_with("\x1F\x8B")) return source + ":1:1: is gzip-compressed; unpack it first";
   const std::size_t invalid = first_invalid_utf8(text);
   const std::size_t nul = text.find('\0');
   const std::size_t bad = std::min(invalid, nul);
   if (bad >= text.size()) return {};
   Place place;
-  for (std::size_t i = 0; i < bad; ++i) {
-    if (text[i] == '\n') {
-      ++place.line;
-      place.column = 1;
-    } else if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
-      ++place.column;
-    }
-  }
+  for (const char c : text.substr(0, bad)) place.pass(c);
   const unsigned byte = static_cast<unsigned char>(text[bad]);
   return at(source, place, "", fmt::format("the byte 0x{:02x} is not UTF-8 text; save the file as UTF-8", byte));
 }

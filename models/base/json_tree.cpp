@@ -60,9 +60,7 @@ JsonValue& JsonValue::set(std::string_view key, JsonValue value) {
 }
 
 void JsonValue::erase(std::string_view key) {
-  members.erase(
-      std::remove_if(members.begin(), members.end(), [&](const JsonMember& member) { return member.key == key; }),
-      members.end());
+  std::erase_if(members, [&](const JsonMember& member) { return member.key == key; });
 }
 
 int JsonValue::size() const {
@@ -154,8 +152,7 @@ void drop_citations(JsonValue& object, std::string_view pointer) {
   if (sources == nullptr) return;
   const std::string below = std::string(pointer) + "/";
   const auto covered = [&](const JsonMember& m) { return m.key == pointer || m.key.rfind(below, 0) == 0; };
-  auto& all = sources->members;
-  all.erase(std::remove_if(all.begin(), all.end(), covered), all.end());
+  std::erase_if(sources->members, covered);
 }
 
 std::string pointer_part(std::string_view key) {

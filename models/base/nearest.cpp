@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::size_t kLongestWord = 100;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
 }  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {

@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kEnough = std::size_t{1} << 16;  // of a file to know it by
 
 std::string without_spaces(std::string text) {
-  text.erase(std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c) != 0; }),
-             text.end());
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
   return text;
 }
 
@@ -55,9 +54,7 @@ bool is_of(const std::string& path, fs::file_type type) {
 
 /// By its name: what it is instead of `kind`, empty when it may be.
 std::string other_extension(const std::string& path, const OutputKind& kind) {
-  std::string extension = fs::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = lower(fs::path(path).extension().string());
   if (extension == kind.extension) return "";
   constexpr std::array kOthers = {".json", ".csv", ".svg", ".png", ".jpg", ".pdf", ".html", ".htm", ".md"};
   return std::find(kOthers.begin(), kOthers.end(), extension) == kOthers.end() ? "" : extension;

@@ -134,11 +134,9 @@ std::optional<double> hours_and_minutes(std::string_view text) {
     while (digits < text.size() && is_digit(text[digits])) ++digits;
     if (digits == 0 || digits > kMostDigits) return std::nullopt;
     const double value = std::stod(std::string(text.substr(0, digits)));
-    text.remove_prefix(digits);
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    text = trimmed(text.substr(digits));
     if (text.substr(0, unit.size()) != unit) return std::nullopt;
-    text.remove_prefix(unit.size());
-    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    text = trimmed(text.substr(unit.size()));
     return value;
   };
   const std::optional<double> hours = whole("h");
@@ -150,10 +148,8 @@ std::optional<double> hours_and_minutes(std::string_view text) {
 /// Spelling without case, slash and the "p" of "per", to find what a wrong spelling may have meant.
 std::string loose(std::string_view unit) {
   std::string out;
-  for (char c : unit) {
-    if (c == '/' || is_blank(c)) continue;
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  for (const char c : lower(unit))
+    if (c != '/' && !is_blank(c)) out += c;
   if (out.size() > 2 && out.compare(out.size() - 2, 2, "ps") == 0 && out.find("flop") == std::string::npos) {
     out.erase(out.size() - 2, 1);
   }
@@ -205,8 +201,7 @@ std::string how_to_write(Dimension dimension) {
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   const auto fail = [](std::string error) { return ParsedQuantity{0, std::move(error)}; };
   const std::string_view whole = text;
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  text = trimmed(text);
   if (text.empty()) return fail("empty; " + how_to_write(dimension));
   if (text.front() == '-' && scan_number(text.substr(1)).length > 0) {
     return fail(fmt::format("{} is negative; {} is zero or more", in_quotes(whole), noun_of(dimension)));
@@ -214,8 +209,7 @@ ParsedQuantity parse_quantity(std::string_view text, Dimension dimension) {
   const Number number = scan_number(text);
   if (number.length == 0) return fail(fmt::format("{} has no number; {}", in_quotes(whole), how_to_write(dimension)));
   const std::string shown = printable(text.substr(0, number.length), 20);
-  std::string_view unit = text.substr(number.length);
-  while (!unit.empty() && is_blank(unit.front())) unit.remove_prefix(1);
+  const std::string_view unit = trimmed(text.substr(number.length));
   if (unit.empty()) return fail(fmt::format("{} has no unit; {}", in_quotes(whole), how_to_write(dimension)));
 
   const Unit* other = nullptr;

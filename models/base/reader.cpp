@@ -309,8 +309,7 @@ void ObjectReader::finish(const std::map<std::string, std::string>& notes,
 }
 
 void ObjectReader::drop_unknown() {
-  const auto unknown = [&](const JsonMember& member) { return !contains(known_, member.key); };
-  value_.members.erase(std::remove_if(value_.members.begin(), value_.members.end(), unknown), value_.members.end());
+  std::erase_if(value_.members, [&](const JsonMember& member) { return !contains(known_, member.key); });
 }
 
 }  // namespace accosim

@@ -172,6 +172,13 @@ std::string in_xml(std::string_view text) {
   return out;
 }
 
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
@@ -184,6 +191,11 @@ std::optional<LeadingNumber> leading_number(std::string_view text) {
   if (error != std::errc() || !std::isfinite(leading.number)) return std::nullopt;
   leading.rest = text.substr(static_cast<std::size_t>(end - text.data()));
   return leading;
+}
+
+std::optional<double> finite_number(std::string_view text) {
+  const std::optional<LeadingNumber> number = leading_number(text);
+  return number && number->rest.empty() ? std::optional(number->number) : std::nullopt;
 }
 
 std::string in_words(const std::vector<std::string>& names, const char* last) {

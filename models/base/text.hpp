@@ -34,6 +34,9 @@ std::string in_code(std::string_view text);
 /// The text as XML has it between tags and in attributes that are in double quotes.
 std::string in_xml(std::string_view text);
 
+/// With A to Z as small letters, whatever the locale.
+std::string lower(std::string_view text);
+
 /// Without the blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
@@ -44,6 +47,8 @@ struct LeadingNumber {
 };
 /// Nothing where there is none, or it is not finite.
 std::optional<LeadingNumber> leading_number(std::string_view text);
+/// The finite number that the text is, in decimal digits: no "0x10".
+std::optional<double> finite_number(std::string_view text);
 
 /// "ddp, zero2 and zero3".
 std::string in_words(const std::vector<std::string>& names, const char* last = " and ");

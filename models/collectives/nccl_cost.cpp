@@ -1,13 +1,12 @@
 #include "models/collectives/nccl_cost.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
 
+#include "models/base/text.hpp"
 #include "models/collectives/aws_tuner.hpp"
 #include "models/collectives/channels.hpp"
 #include "models/collectives/fabric_size.hpp"
@@ -419,14 +418,7 @@ namespace {
 /// Only the ways that `fits` holds for, where there is one.
 template <typename Fits>
 void keep(std::vector<NcclWay>& ways, const Fits& fits) {
-  if (std::any_of(ways.begin(), ways.end(), fits))
-    ways.erase(std::remove_if(ways.begin(), ways.end(), std::not_fn(fits)), ways.end());
-}
-
-/// A name as NCCL_ALGO and NCCL_PROTO take it.
-bool is_called(const char* name, const std::string& in_lower_case) {
-  return std::equal(in_lower_case.begin(), in_lower_case.end(), name, name + std::strlen(name),
-                    [](char lower, char c) { return lower == std::tolower(static_cast<unsigned char>(c)); });
+  if (std::any_of(ways.begin(), ways.end(), fits)) std::erase_if(ways, std::not_fn(fits));
 }
 
 std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const NcclSight& sight,
@@ -444,9 +436,9 @@ std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const 
   if (cluster.tuner != Tuner::kForced) return ways;
   const ForcedWay& forced = cluster.forced;
   if (!forced.algorithm.empty())
-    keep(ways, [&](const NcclWay& way) { return is_called(name_of(way.algorithm), forced.algorithm); });
+    keep(ways, [&](const NcclWay& way) { return lower(name_of(way.algorithm)) == forced.algorithm; });
   if (!forced.protocol.empty())
-    keep(ways, [&](const NcclWay& way) { return is_called(name_of(way.protocol), forced.protocol); });
+    keep(ways, [&](const NcclWay& way) { return lower(name_of(way.protocol)) == forced.protocol; });
   return ways;
 }
 

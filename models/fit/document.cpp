@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -35,6 +37,15 @@ bool has_schema(const std::string& text, const std::string& schema) {
   if (!document.whole) return true;  // which its reader will say
   const JsonValue* found = document.root.find("schema");
   return found != nullptr && found->text == schema;
+}
+
+std::vector<std::string> json_files_in(const std::string& directory, std::error_code& error) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> paths;
+  for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
+    if (entries->path().extension() == ".json") paths.push_back(entries->path().string());
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 void read_object(ObjectReader& parent, const char* key, const std::function<void(ObjectReader&)>& read) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "models/base/reader.hpp"
@@ -25,6 +26,9 @@ void read_document(const std::string& text, const std::string& name, const Docum
 
 /// Whether the text is a document of that schema, whatever else is wrong with it.
 bool has_schema(const std::string& text, const std::string& schema);
+
+/// The *.json in a folder, by name.
+std::vector<std::string> json_files_in(const std::string& directory, std::error_code& error);
 
 /// Reads the object at `key`; an absent one is an error.
 void read_object(ObjectReader& parent, const char* key, const std::function<void(ObjectReader&)>& read);

@@ -53,7 +53,7 @@ void set_nics(Nics& nics, const Parameters& p, std::optional<std::size_t> deviat
 
 std::vector<std::string> fabrics() {
   std::vector<std::string> kinds = nic_kinds();
-  kinds.erase(std::remove(kinds.begin(), kinds.end(), std::string(kOwnRings)), kinds.end());
+  std::erase(kinds, kOwnRings);
   return kinds;
 }
 

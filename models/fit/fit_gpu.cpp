@@ -11,7 +11,7 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/gpu_profile.hpp"
-#include "models/price/held.hpp"
+#include "models/price/bill.hpp"
 #include "models/read/read_device.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/accocal_step.hpp"

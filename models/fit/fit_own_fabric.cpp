@@ -30,39 +30,37 @@ struct OwnNumber {
   const char* unit;
   double in_unit;
   Parameter parameter;
-  void (*set)(NodeGroup& group, double value);
+  double& (*in)(NodeGroup& group);
 };
 using OwnNumbers = std::vector<OwnNumber>;
 
+double& nic_efficiency(NodeGroup& group) { return group.nics.efficiency; }
+double& nic_latency(NodeGroup& group) { return group.nics.latency.value; }
+double& nic_message(NodeGroup& group) { return group.nics.message.value; }
+double& nic_staging(NodeGroup& group) { return group.nics.staging.value; }
+double& intra_efficiency(NodeGroup& group) { return group.intra.efficiency; }
+double& intra_latency(NodeGroup& group) { return group.intra.latency.value; }
+double& intra_launch(NodeGroup& group) { return group.intra.launch.value; }
+double& intra_crowding(NodeGroup& group) { return group.intra.crowding; }
+double& nvls_efficiency(NodeGroup& group) { return group.intra.nvls.efficiency; }
+double& exchange_efficiency(NodeGroup& group) { return group.intra.exchange.efficiency; }
+
 /// Of GPUs over PCIe: servers differ by how many boards share a root port, as much as shipped boards do.
 void add_inside(OwnNumbers& all, const IntraLink& usual, const char* efficiency, const char* crowding) {
-  all.push_back({efficiency, "", 1, {usual.efficiency, 0.15, 0.1, 1}, [](NodeGroup& group, double value) {
-                   group.intra.efficiency = value;
-                 }});
-  if (!is_over_pcie(usual.kind)) return;
-  all.push_back({crowding, "", 1, {std::max(usual.crowding, 0.01), 1, 0.01, 3}, [](NodeGroup& group, double value) {
-                   group.intra.crowding = value;
-                 }});
+  all.push_back({efficiency, "", 1, {usual.efficiency, 0.15, 0.1, 1}, intra_efficiency});
+  if (is_over_pcie(usual.kind))
+    all.push_back({crowding, "", 1, {std::max(usual.crowding, 0.01), 1, 0.01, 3}, intra_crowding});
 }
 
 /// Staging only where the host copies. A cluster may be as far from its kind as kinds are from each other, and somewhat
 /// further.
 OwnNumbers numbers_of_fabric(const NodeGroup& group, bool with_inside) {
   const Nics usual = usual_nics(group.nics.kind);
-  OwnNumbers all = {
-      {"efficiency", "", 1, {usual.efficiency, 0.15, 0.02, 1}, [](NodeGroup& g, double v) { g.nics.efficiency = v; }},
-      {"latency",
-       "us",
-       1e6,
-       {usual.latency.value, 0.7, 1e-8, 1e-1},
-       [](NodeGroup& g, double v) { g.nics.latency = Seconds{v}; }},
-      {"message", "us", 1e6, {std::max(usual.message.value, 1e-8), 0.7, 1e-9, 1e-2}, [](NodeGroup& g, double v) {
-         g.nics.message = Seconds{v};
-       }}};
+  OwnNumbers all = {{"efficiency", "", 1, {usual.efficiency, 0.15, 0.02, 1}, nic_efficiency},
+                    {"latency", "us", 1e6, {usual.latency.value, 0.7, 1e-8, 1e-1}, nic_latency},
+                    {"message", "us", 1e6, {std::max(usual.message.value, 1e-8), 0.7, 1e-9, 1e-2}, nic_message}};
   if (usual.staging > BytesPerSecond{0})
-    all.push_back({"staging", "GB/s", 1e-9, {usual.staging.value, 0.7, 1e6, 1e12}, [](NodeGroup& g, double v) {
-                     g.nics.staging = BytesPerSecond{v};
-                   }});
+    all.push_back({"staging", "GB/s", 1e-9, {usual.staging.value, 0.7, 1e6, 1e12}, nic_staging});
   if (with_inside)
     add_inside(all, usual_intra(group.intra.kind, group.intra.generation), "intra efficiency", "intra crowding");
   return all;
@@ -71,24 +69,13 @@ OwnNumbers numbers_of_fabric(const NodeGroup& group, bool with_inside) {
 /// What a switch reduces, and exchanges, have a share of the wire of their own.
 OwnNumbers numbers_of_board(const NodeGroup& group, bool exchanges) {
   const IntraLink usual = usual_intra(group.intra.kind, group.intra.generation);
-  OwnNumbers all = {{"latency",
-                     "us",
-                     1e6,
-                     {usual.latency.value, 0.7, 1e-7, 1e-4},
-                     [](NodeGroup& g, double v) { g.intra.latency = Seconds{v}; }},
-                    {"launch", "us", 1e6, {usual.launch.value, 0.7, 1e-6, 1e-4}, [](NodeGroup& g, double v) {
-                       g.intra.launch = Seconds{v};
-                     }}};
+  OwnNumbers all = {{"latency", "us", 1e6, {usual.latency.value, 0.7, 1e-7, 1e-4}, intra_latency},
+                    {"launch", "us", 1e6, {usual.launch.value, 0.7, 1e-6, 1e-4}, intra_launch}};
   add_inside(all, usual, "efficiency", "crowding");
   if (group.intra.nvls.efficiency > 0 && usual.nvls.efficiency > 0)
-    all.push_back({"nvls_efficiency", "", 1, {usual.nvls.efficiency, 0.15, 0.1, 1.5}, [](NodeGroup& g, double v) {
-                     g.intra.nvls.efficiency = v;
-                   }});
+    all.push_back({"nvls_efficiency", "", 1, {usual.nvls.efficiency, 0.15, 0.1, 1.5}, nvls_efficiency});
   if (exchanges && usual.exchange.efficiency > 0)
-    all.push_back(
-        {"all_to_all_efficiency", "", 1, {usual.exchange.efficiency, 0.15, 0.05, 1}, [](NodeGroup& g, double v) {
-           g.intra.exchange.efficiency = v;
-         }});
+    all.push_back({"all_to_all_efficiency", "", 1, {usual.exchange.efficiency, 0.15, 0.05, 1}, exchange_efficiency});
   return all;
 }
 
@@ -145,7 +132,7 @@ class Fit {
 
   void set(std::vector<NodeGroup>& groups, const Parameters& p) const {
     for (NodeGroup& group : groups)
-      for (std::size_t i = 0; i < p.size(); ++i) all_[i].set(group, p[i]);
+      for (std::size_t i = 0; i < p.size(); ++i) all_[i].in(group) = p[i];
   }
 
   double log_ratio(LinkSample& sample, const Parameters& p) const {

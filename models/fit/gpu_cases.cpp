@@ -4,18 +4,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
+#include "models/fit/document.hpp"
 #include "models/fit/fit_gpu.hpp"
 #include "models/price/layers.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/overrides.hpp"
-#include "models/read/own_schedule.hpp"
 #include "models/read/read_scenario.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model.hpp"
@@ -161,12 +160,9 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
 
 int add_gpu_cases(Published& published, const std::string& directory, const std::string& profile) {
   const std::size_t before = published.cases.size();
-  std::vector<fs::path> paths;
   std::error_code error;
-  for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
-    if (entries->path().extension() == ".json") paths.push_back(entries->path());
-  std::sort(paths.begin(), paths.end());
-  for (const fs::path& path : paths) {
+  for (const std::string& file : json_files_in(directory, error)) {
+    const fs::path path = file;
     std::string text;
     const std::string wrong = read_text_file(path.string(), text, kMaxMeasuredBytes);
     if (!wrong.empty()) throw ScenarioError({fmt::format("{}: {}", path.string(), wrong)});

@@ -39,12 +39,6 @@ JsonValue table_json(const KernelTable& table) {
   return json;
 }
 
-/// The member, an empty object where there was none.
-JsonValue& object_at(JsonValue& parent, const std::string& key) {
-  if (parent.find(key) == nullptr) parent.set(key, json_object({}));
-  return *parent.find(key);
-}
-
 std::string citation_of(const GpuSamples& samples) {
   std::string text = "accocal measure on " + samples.device;
   const auto add = [&](const char* what, const std::string& value) {
@@ -140,15 +134,7 @@ void GpuProfile::set_kernels(const std::vector<KernelTable>& tables) {
   read();
 }
 
-std::string GpuProfile::text() const {
-  JsonValue out = root_;
-  if (const JsonValue* sources = out.find("sources")) {  // at the end, where a reader looks for them
-    JsonValue moved = *sources;
-    out.erase("sources");
-    out.set("sources", std::move(moved));
-  }
-  return write_json(out) + "\n";
-}
+std::string GpuProfile::text() const { return profile_text(root_); }
 
 std::vector<MeasuredProduct> measured_products(const GpuSamples& samples, const Device& device, Dtype dtype) {
   struct Mean {

@@ -107,12 +107,7 @@ void read_shape(ObjectReader& reader, GpuInterferenceSample& sample) {
     sample.dtype = read_storage(reader, "dtype");
     double rows = 1, columns = 1;
     read_sides(reader, rows, columns);
-    Kernel of = memory_kernel(bytes_of(*kernel, rows * columns, bytes_of(sample.dtype)), launches_of(*kernel));
-    of.step = kernel;
-    of.elements = rows * columns;
-    of.rows = columns > 1 ? rows : 0;
-    of.dtype = sample.dtype;
-    sample.of = of;
+    sample.of = accocal_kernel(*kernel, sample.dtype, rows, columns);
   }
 }
 
@@ -215,25 +210,26 @@ void read_device_of(ObjectReader& reader, GpuSamples& samples) {
   reader.finish();
 }
 
-void read_state(ObjectReader& top, const char* key, GpuSamples& samples) {
-  JsonValue* value = top.find(key);
-  if (value == nullptr) return;
-  ObjectReader reader(*value, top.pointer(key), top.diagnostics());
+void read_state(ObjectReader& reader, GpuSamples& samples) {
   const std::string why = optional_text(reader, "throttled");
   if (!why.empty() && samples.throttled.find(why) == std::string::npos)
     samples.throttled += (samples.throttled.empty() ? "" : ", ") + why;
   for (const char* number : {"sm_clock_hz", "memory_clock_hz", "power_w", "temperature_c"})
     optional_number(reader, number, kRate);
-  reader.finish();
 }
 
-void read_versions(ObjectReader& top, GpuSamples& samples) {
-  JsonValue* value = top.find("versions");
-  if (value == nullptr) return;
-  ObjectReader reader(*value, top.pointer("versions"), top.diagnostics());
+void read_versions(ObjectReader& reader, GpuSamples& samples) {
   samples.driver = optional_text(reader, "driver");
   samples.library = optional_text(reader, "cublaslt");
   for (const char* key : {"runtime", "nccl", "compiler"}) optional_text(reader, key);
+}
+
+/// Reads the object at `key`, if there is one.
+void read_optional(ObjectReader& top, const char* key, GpuSamples& samples, void (*read)(ObjectReader&, GpuSamples&)) {
+  JsonValue* const value = top.find(key);
+  if (value == nullptr) return;
+  ObjectReader reader(*value, top.pointer(key), top.diagnostics());
+  read(reader, samples);
   reader.finish();
 }
 
@@ -245,9 +241,8 @@ GpuSamples read_top(ObjectReader& top) {
   } else {
     top.fail("device", "missing; name a file that accocal measure --device wrote");
   }
-  read_state(top, "state_before", samples);
-  read_state(top, "state_after", samples);
-  read_versions(top, samples);
+  for (const char* key : {"state_before", "state_after"}) read_optional(top, key, samples, read_state);
+  read_optional(top, "versions", samples, read_versions);
   samples.commit = optional_text(top, "commit");
   samples.date = optional_text(top, "date");
   // For people: the machine around the GPU, how it was asked, how bytes are counted.

@@ -65,11 +65,6 @@ Words words_of(const std::string& line) {
   return words;
 }
 
-std::optional<double> number_of(const std::string& word) {
-  const std::optional<LeadingNumber> number = leading_number(word);
-  return number && number->rest.empty() ? std::optional(number->number) : std::nullopt;
-}
-
 /// The digits at the end of a word, which a prefix may stand right before: "<stdout>:1048576"; empty where it is no
 /// whole number.
 std::string whole_at_end(const std::string& word) {
@@ -80,7 +75,7 @@ std::string whole_at_end(const std::string& word) {
 
 /// A time, a rate or a count of wrong values.
 bool is_measured(const std::string& word) {
-  return number_of(word) || word == "N/A" || word == "nan" || word == "-nan" || word == "inf";
+  return finite_number(word) || word == "N/A" || word == "nan" || word == "-nan" || word == "inf";
 }
 
 /// Of the newest versions; that of a row's time of day are two words.
@@ -95,7 +90,7 @@ constexpr const char* kTypes[] = {"int8",  "uint8",  "int32",    "uint32", "int6
 /// What is the same of complaints about many rows.
 std::string without_digits(std::string text) {
   const auto varies = [](char c) { return (c >= '0' && c <= '9') || c == '.' || c == '+' || c == '-'; };
-  text.erase(std::remove_if(text.begin(), text.end(), varies), text.end());
+  std::erase_if(text, varies);
   return text;
 }
 
@@ -314,7 +309,7 @@ class Importer {
   static bool looks_like_row(const Words& words) {
     constexpr std::size_t kMeasured = 8;
     return words.size() > kMeasured && std::all_of(words.end() - kMeasured, words.end(), is_measured) &&
-           std::count_if(words.end() - kMeasured, words.end(), number_of) > 4;
+           std::count_if(words.end() - kMeasured, words.end(), finite_number) > 4;
   }
 
   /// A row is known by its columns from the right, whatever stands before size, count and type. Whether it was one.
@@ -328,7 +323,8 @@ class Importer {
     const auto before_times = static_cast<std::size_t>(first_time - type - 1);  // redop, root: old versions leave them
     for (std::size_t at = 2; at + 1 < words.size(); ++at) {
       const std::string size = whole_at_end(words[at - 2]);
-      if (size.empty() || words[at - 1].find_first_not_of("0123456789") != std::string::npos || number_of(words[at]))
+      if (size.empty() || words[at - 1].find_first_not_of("0123456789") != std::string::npos ||
+          finite_number(words[at]))
         continue;
       const std::size_t cells = words.size() - at - 1;
       if (cells > after) continue;
@@ -340,7 +336,7 @@ class Importer {
       const auto measured = words.end() - static_cast<std::ptrdiff_t>(after - before_times);
       if (!std::all_of(measured, measured + 3, is_measured)) continue;  // a sentence with as many words
       if (columns_.empty()) head(usual_columns());
-      read(number_of(size).value_or(0), Words(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end()),
+      read(finite_number(size).value_or(0), Words(words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end()),
            Words(columns_.end() - static_cast<std::ptrdiff_t>(after), columns_.end()));
       return true;
     }
@@ -356,7 +352,7 @@ class Importer {
     if (times.size() <= which) return skip(place(), "has no such time; its heading lacks the column");
     const auto cell = [&](std::size_t column) -> std::optional<double> {
       if (column < blank || column >= columns.size()) return std::nullopt;
-      return number_of(cells[column - blank]);
+      return finite_number(cells[column - blank]);
     };
     const std::size_t at = times[which];
     const std::optional<double> time = cell(at);
@@ -395,7 +391,7 @@ double number_at(const JsonValue& object, const char* key) {
   const JsonValue* found = object.find(key);
   if (found == nullptr) return 0;
   if (found->kind == JsonKind::kNumber) return found->number;
-  return found->kind == JsonKind::kText ? number_of(found->text).value_or(0) : 0;
+  return found->kind == JsonKind::kText ? finite_number(found->text).value_or(0) : 0;
 }
 
 /// What a program's path says that it measures: the folder says nothing.

@@ -10,7 +10,6 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/document.hpp"
-#include "models/read/own_schedule.hpp"
 #include "models/read/read_scenario.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -102,13 +101,8 @@ const MachineSample& nearest_sample(const MachineSamples& samples, const std::st
   return *found;
 }
 
-double slowest_rate(const MachineSamples& samples) {
-  return samples.rates.empty() ? 0 : *std::min_element(samples.rates.begin(), samples.rates.end());
-}
-
-double smallest_burst(const MachineSamples& samples) {
-  return samples.bursts.empty() ? 0 : *std::min_element(samples.bursts.begin(), samples.bursts.end());
-}
+/// Of rates or bursts; 0 without any.
+double least(const std::vector<double>& all) { return all.empty() ? 0 : *std::min_element(all.begin(), all.end()); }
 
 /// Collectives that send next to nothing are of no such network.
 void check_rate(const MachineSamples& samples, BytesPerSecond achieved, double rate) {
@@ -133,7 +127,7 @@ MachineFit fit_machine(const MachineSamples& samples, double elements) {
   MachineFit fit;
   const double n = samples.ranks;
   constexpr double kSmall = 4096;
-  const double rate = slowest_rate(samples), burst = smallest_burst(samples);
+  const double rate = least(samples.rates), burst = least(samples.bursts);
   if (n > 1) {
     std::vector<double> hops, efficiencies;
     for (const MachineSample& sample : samples.samples)

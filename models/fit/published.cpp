@@ -10,11 +10,10 @@
 
 #include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
+#include "models/fit/document.hpp"
 #include "models/fit/published_file.hpp"
-#include "models/fit/published_tables.hpp"
 #include "models/read/load.hpp"
 #include "models/read/overrides.hpp"
-#include "models/read/read_kernel_tables.hpp"
 #include "models/read/references.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/cluster.hpp"
@@ -136,8 +135,7 @@ void read_scenario_of(PublishedCase& one, ObjectReader& reader, ObjectReader& to
     top.fail("scenarios", "missing; write an object of scenarios by name");
     return;
   }
-  std::vector<std::string> names;
-  for (const JsonMember& member : all->members) names.push_back(member.key);
+  const std::vector<std::string> names = keys_of(*all);
   const std::string name = reader.one_of("scenario", names, names.size() == 1 ? names.front() : "");
   if (!reader.good("scenario")) return;
   JsonValue tree = *all->find(name);
@@ -326,21 +324,18 @@ const std::vector<std::string>& published_groups() {
 
 Published load_published(const std::string& directory) {
   Diagnostics diagnostics;
-  std::vector<fs::path> paths;
   std::error_code error;
-  for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
-    if (entries->path().extension() == ".json") paths.push_back(entries->path());
+  const std::vector<std::string> paths = json_files_in(directory, error);
   if (error == std::errc::too_many_symbolic_link_levels || error == std::errc::permission_denied)
     throw ScenarioError({printable(directory, 200) + ": " + system_words(error.value())});
   if (error || paths.empty())
     throw ScenarioError(
         {fmt::format("{}: no folder with files of published measurements (*.json)", printable(directory, 200))});
-  std::sort(paths.begin(), paths.end());
   Published published;
   std::set<std::string> ids;
-  for (const fs::path& path : paths) {
+  for (const std::string& path : paths) {
     Diagnostics own;  // a file that cannot be read does not keep the others from being read
-    read_file(path.string(), path.lexically_normal().string(), ids, published, own);
+    read_file(path, fs::path(path).lexically_normal().string(), ids, published, own);
     diagnostics.errors.insert(diagnostics.errors.end(), own.errors.begin(), own.errors.end());
   }
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);

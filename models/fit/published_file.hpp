@@ -34,4 +34,8 @@ void add_case(PublishedFile& file, PublishedCase one, const JsonOrigin& origin, 
 /// Elements of a list; an error when `key` is something else. Absent: none.
 std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key);
 
+/// Of the files whose cases are the rows of tables (published_tables.cpp).
+void read_collective_tables(ObjectReader& top, PublishedFile& file);
+void read_kernel_tables(ObjectReader& top, PublishedFile& file);
+
 }  // namespace accosim

@@ -1,5 +1,4 @@
-#include "models/fit/published_tables.hpp"
-
+// Files of published measurements whose cases are the rows of tables.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +9,9 @@
 #include "models/base/text.hpp"
 #include "models/fit/collective_samples.hpp"
 #include "models/fit/kernel_samples.hpp"
+#include "models/fit/published_file.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_device.hpp"
-#include "models/read/read_kernel_tables.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"

@@ -12,12 +12,6 @@
 namespace accosim {
 namespace {
 
-/// The generations of a kind, added where there are none.
-JsonValue& board_in(JsonValue& boards, const std::string& kind) {
-  if (boards.find(kind) == nullptr) boards.set(kind, json_object({}));
-  return *boards.find(kind);
-}
-
 JsonValue steps_json(const std::vector<FittedSpread>& spreads) {
   JsonValue steps = json_object({}), devices = json_object({});
   for (const auto& [spread, source] : spreads) {
@@ -42,7 +36,7 @@ std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit
   for (const LinkFit& fit : links) {
     const std::string& kind = fit.between_nodes ? fit.nics.kind : fit.intra.kind;
     for (const FitErrors* errors : {&fit.large, &fit.small}) check_plausible(kind, *errors);
-    JsonValue& kinds = fit.between_nodes ? *root.find("nics") : board_in(*root.find("intra"), kind);
+    JsonValue& kinds = fit.between_nodes ? *root.find("nics") : object_at(*root.find("intra"), kind);
     JsonValue constants = json_object({});
     set_constants(constants, fit);
     if (const int machines = (fit.between_nodes ? fit.nics : Nics{}).quality.machines; machines > 0)

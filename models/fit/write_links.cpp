@@ -92,8 +92,7 @@ std::string cluster_with_links(const std::string& text, const std::string& file,
   JsonValue* nodes = root.kind == JsonKind::kObject ? root.find("nodes") : nullptr;
   if (nodes == nullptr || nodes->kind != JsonKind::kArray)
     throw ScenarioError({file + ": is no cluster with \"nodes\"; name a file of schema accosim.cluster/1"});
-  if (root.find("sources") == nullptr) root.set("sources", json_object({}));
-  JsonValue cited = *root.find("sources");
+  JsonValue cited = object_at(root, "sources");
   root.erase("sources");
   root.erase("doubt");
   if (!doubt.empty()) root.set("doubt", doubt);

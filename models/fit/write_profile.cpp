@@ -99,14 +99,10 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
   if (!document.errors.empty()) throw ScenarioError(document.errors);
   JsonValue& root = document.root;
   if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
-  if (root.find("sources") == nullptr) root.set("sources", json_object({}));
+  object_at(root, "sources");
   for (const KernelFit& fit : fits) check_plausible(fit.architecture + " " + fit.what, fit.in);
   const Device fitted = with_fits(device, fits, others);
 
-  const auto object_at = [&](const char* key) -> JsonValue& {
-    if (root.find(key) == nullptr) root.set(key, json_object({}));
-    return *root.find(key);
-  };
   const auto cite = [&](const std::string& pointer, const FitQuality& quality) {
     root.find("sources")->set(pointer,
                               json_text(citation(fits, device.architecture, quality.spread, quality.samples), {}));
@@ -116,23 +112,20 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
     if (!fitted.peak[static_cast<std::size_t>(i)] || !is_new(device.gemm[static_cast<std::size_t>(i)], fit)) continue;
     const char* const dtype = name_of(static_cast<Dtype>(i));
     spread_gemm_efficiency(root, device);
-    object_at("gemm").set(dtype, json_of(*fit));
+    object_at(root, "gemm").set(dtype, json_of(*fit));
     cite(std::string("/gemm/") + dtype, fit->quality);
   }
   if (is_new(device.attention, fitted.attention)) {
     root.erase("flash_attention_efficiency");
     root.find("sources")->erase("/flash_attention_efficiency");
-    object_at("attention") = json_of(*fitted.attention);
+    object_at(root, "attention") = json_of(*fitted.attention);
     cite("/attention", fitted.attention->quality);
   }
   if (is_new(device.flash_3, fitted.flash_3)) {
-    object_at("flash_3") = json_of(*fitted.flash_3);
+    object_at(root, "flash_3") = json_of(*fitted.flash_3);
     cite("/flash_3", fitted.flash_3->quality);
   }
-  JsonValue sources = *root.find("sources");  // stay at the end, where a reader looks for them
-  root.erase("sources");
-  root.set("sources", std::move(sources));
-  return write_json(root) + "\n";
+  return profile_text(std::move(root));
 }
 
 }  // namespace accosim

@@ -50,19 +50,13 @@ Bytes scratch(const AccocalSizes& z, Bytes e) {
 }  // namespace
 
 Kernel kernel_of(const StepLaunch& launch, Dtype storage) {
-  const Bytes element = bytes_of(storage);
   if (launch.product) {
+    const Bytes element = bytes_of(storage);
     const StepProduct& p = *launch.product;
     return gemm_kernel({p.batch, p.m, p.n, p.k, element, element, p.added_to != AddedTo::kNothing,
                         layout_of(p.transpose_a, p.transpose_b)});
   }
-  const double elements = launch.rows * launch.columns;
-  Kernel kernel = memory_kernel(bytes_of(launch.kernel, elements, element), launches_of(launch.kernel));
-  kernel.step = launch.kernel;
-  kernel.dtype = storage;
-  kernel.elements = elements;
-  kernel.rows = launch.columns > 1 ? launch.rows : 0;
-  return kernel;
+  return accocal_kernel(launch.kernel, storage, launch.rows, launch.columns);
 }
 
 std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dtype storage) {

@@ -1,12 +1,28 @@
 #include "models/price/bill.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {
+
+/// nullptr: the device has constants of the user's.
+const FitQuality* quality_of(const Kernel& kernel, const Device& device, Dtype compute) {
+  if (kernel.kind == KernelKind::kGemm) {
+    const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(kernel.dtype.value_or(compute))];
+    return fit ? &fit->quality : nullptr;
+  }
+  const AttentionFit* const fit = attention_fit(device, kernel.attention.flash_3);
+  return fit != nullptr ? &fit->quality : nullptr;
+}
+
+bool extrapolated(const Kernel& kernel, const FitQuality& quality) {
+  const double flops = flops_of(kernel).value;
+  return quality.samples > 0 && (2 * flops < quality.least || flops > 2 * quality.most);
+}
 
 bool only_moves_memory(const Kernel& kernel) { return kernel.kind == KernelKind::kMemory; }
 
@@ -102,6 +118,42 @@ class BillMaker {
 
 }  // namespace
 
+Device without(const Device& device, int sms) {
+  Device left = device;
+  if (device.sm_count == 0) return left;
+  left.sm_count = std::max(device.sm_count - sms, (device.sm_count + 7) / 8);
+  const double share = static_cast<double>(left.sm_count) / device.sm_count;
+  for (auto& peak : left.peak)
+    if (peak) peak = share * *peak;
+  return left;
+}
+
+int streaming_sms(const Device& device) {
+  const Bytes in_flight = device.memory_efficiency * device.memory_bandwidth * kMemoryLatency;
+  return std::min(device.sm_count, static_cast<int>(std::ceil(in_flight / kBytesInFlight)));
+}
+
+std::vector<Device> held_devices(const Device& device) {
+  std::vector<Device> devices{device};
+  const int most = device.collective_sms > 0 ? 3 * device.collective_sms + streaming_sms(device) : 0;
+  for (std::size_t i = 1; i < kHeld.size() && kHeld[i - 1] < most; ++i) devices.push_back(without(device, kHeld[i]));
+  return devices;
+}
+
+Trust trust_of(const Kernel& kernel, const Device& device, Dtype compute) {
+  if (kernel.kind == KernelKind::kMemory) {
+    const KernelTable* const table = kernel.step ? table_of(device, kernel) : nullptr;
+    if (table == nullptr) return {Basis::kBandwidth, kBandwidthSpread};
+    return {Basis::kMeasured, std::max(kMeasuredSpread, table->spread), false, false, outside(*table, kernel)};
+  }
+  const FitQuality* const quality = quality_of(kernel, device, compute);
+  if (kernel.kind == KernelKind::kGemm && quality != nullptr && !quality->inherited &&
+      measured_product(kernel.gemm, device, kernel.dtype.value_or(compute)) != nullptr)
+    return {Basis::kMeasured, kMeasuredSpread};
+  if (quality == nullptr) return {Basis::kConstants, kConstantSpread};
+  return {Basis::kMeasured, quality->spread, quality->inherited, quality->other_generation,
+          extrapolated(kernel, *quality)};
+}
 Bill bill_of(const std::vector<Layer>& layers, const Device& device, Dtype compute) {
   BillMaker maker(device, compute);
   Bill& bill = maker.bill();

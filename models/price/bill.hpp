@@ -11,17 +11,66 @@
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
-#include "models/price/held.hpp"
+#include "models/price/kernel.hpp"
 #include "models/price/layers.hpp"
-#include "models/price/trust.hpp"
 #include "models/spec/device.hpp"
 
 namespace accosim {
+
+// What a device has left for computation while collectives run beside it: fewer multiprocessors.
+
+/// Numbers of multiprocessors held by collectives, for which kernels are priced; a number in between counts as the next
+/// larger one, one beyond the last as the last.
+inline constexpr std::array<int, 14> kHeld{0, 1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64, 72};
+
+/// The device without `sms` of its multiprocessors, but with at least an eighth of them. Each of the rest is as fast as
+/// before, and so is the memory.
+Device without(const Device& device, int sms);
+
+/// Multiprocessors that a kernel needs to fill the achieved memory bandwidth, which others then lack. By Little's law:
+/// bandwidth x kMemoryLatency bytes are in flight, and one multiprocessor has kBytesInFlight of them: 2048 threads,
+/// each with a load of 16 bytes. An A100 needs 27 of its 108. Not measured.
+int streaming_sms(const Device& device);
+inline constexpr Seconds kMemoryLatency{600e-9};  ///< of device memory under load, V100 to H100
+inline constexpr Bytes kBytesInFlight{2048 * 16};
+
+/// The device itself, then without kHeld[1], kHeld[2]... multiprocessors, up to what three collectives and a streaming
+/// kernel may hold. Only the device itself where its collectives hold none.
+std::vector<Device> held_devices(const Device& device);
 
 /// What decides how long a kernel or an operator takes.
 enum class Bound : std::uint8_t { kCompute, kMemory, kLaunch };
 template <>
 inline constexpr const char* kNames<Bound>[] = {"compute", "memory", "launch"};
+
+// How far the price of one kernel is to be trusted: by what the fit or the table behind it left over.
+
+/// What a price rests on, and so what errs with it.
+enum class Basis : std::uint8_t {
+  kBandwidth,  ///< of a memory-bound kernel without a table; all of these err together
+  kMeasured,   ///< a fit or a table; equal kernels err together, different ones independently
+  kConstants,  ///< the user's, of a device without fits; all of these err together
+};
+
+struct Trust {
+  Basis basis = Basis::kBandwidth;
+  double spread = 0;              ///< standard deviation of the log of measured over predicted time
+  bool inherited = false;         ///< the constants were measured on a relative of the device
+  bool other_generation = false;  ///< and that is of another architecture; all of these err together
+  bool extrapolated = false;      ///< more than twice outside the FLOPs that were measured, or outside() its table
+};
+
+inline constexpr double kMeasuredSpread = 0.02;   ///< of a kernel that was measured in just its sizes
+inline constexpr double kBandwidthSpread = 0.12;  ///< of memory-bound kernels together
+inline constexpr double kInheritedSpread = 0.1;   ///< more, where a fit is inherited or extrapolated
+/// More of all kernels together, where fits are of another generation: with it 80 % intervals hold for 87 % of the
+/// published steps of each generation that is left out (accosim validate --leave-out generation).
+inline constexpr double kGenerationSpread = 0.2;
+inline constexpr double kConstantSpread = 0.15;  ///< of GEMMs and fused attention whose constants are the user's
+
+/// A product that was measured in just its sizes has kMeasuredSpread for a spread, a table at least that, a fit its
+/// own; a price without any of these kBandwidthSpread or kConstantSpread.
+Trust trust_of(const Kernel& kernel, const Device& device, Dtype compute);
 
 /// A kernel and what it costs, wherever it runs.
 struct PricedKernel {

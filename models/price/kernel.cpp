@@ -24,6 +24,15 @@ Kernel gemm_kernel(const Gemm& gemm) {
   return kernel;
 }
 
+Kernel accocal_kernel(StepKernel step, Dtype storage, double rows, double columns) {
+  Kernel kernel = memory_kernel(bytes_of(step, rows * columns, bytes_of(storage)), launches_of(step));
+  kernel.step = step;
+  kernel.dtype = storage;
+  kernel.elements = rows * columns;
+  kernel.rows = columns > 1 ? rows : 0;
+  return kernel;
+}
+
 Kernel attention_kernel(const AttentionShape& shape, bool backward) {
   Kernel kernel;
   kernel.kind = backward ? KernelKind::kAttentionBackward : KernelKind::kAttentionForward;

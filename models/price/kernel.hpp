@@ -31,6 +31,8 @@ struct Kernel {
 
 Kernel memory_kernel(Bytes bytes, int launches = 1, double efficiency = 1, double work = 0);
 Kernel gemm_kernel(const Gemm& gemm);
+/// One of accocal's kernels; with one column its operand is flat.
+Kernel accocal_kernel(StepKernel step, Dtype storage, double rows, double columns = 1);
 Kernel attention_kernel(const AttentionShape& shape, bool backward);
 
 Flops flops_of(const Kernel& kernel);

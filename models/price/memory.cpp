@@ -34,9 +34,8 @@ double parameters_of(const Layer& layer) {
 /// What is resident at one moment.
 class Moment {
  public:
-  void add(MemoryUse use, Bytes bytes) { add(use, bytes, false); }
   void add_lasting(MemoryUse use, Bytes bytes) { add(use, bytes, true); }
-  void add(MemoryUse use, Bytes bytes, bool lasting) {
+  void add(MemoryUse use, Bytes bytes, bool lasting = false) {
     if (bytes > Bytes{0}) memory_.parts.push_back({use, bytes, lasting});
   }
   /// Blocks of a stream of their own that no tensor is in at this moment.

@@ -30,12 +30,21 @@ constexpr Bytes kWord{4};           ///< fp32
 // (kernels named fp16_sgemm): BigScience's runs with heads of 150 and of 108 elements on A100.
 constexpr double kAlignment = 16;
 
-Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward) {
+/// `kept`: for the backward pass.
+Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept = {}) {
   Operator op;
   op.name = name;
   op.forward = std::move(forward);
   op.backward = std::move(backward);
+  op.activations = kept;
   add_up(op);
+  return op;
+}
+
+/// The same on the scores of attention.
+Operator scores_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept) {
+  Operator op = memory_op(name, std::move(forward), std::move(backward), kept);
+  op.attention = AttentionPart::kScores;
   return op;
 }
 
@@ -50,16 +59,12 @@ Operator eager_rms_norm(const char* name, const Sizes& z) {
   // backward: weight: dx r w, dw r r w and its sum r; cast; product: dx r w, its factor's r r w and sum r; square:
   // r w, r w; sum of the two paths r r w; cast
   Kernel backward = memory_kernel(2 * to_wide + 6 * x + 13 * wide, narrow ? 14 : 12);
-  Operator op = memory_op(name, {forward}, {backward});
-  op.activations = wide + x;  // the fp32 input and the normalised tensor
-  return op;
+  return memory_op(name, {forward}, {backward}, wide + x);  // keeps the fp32 input and the normalised tensor
 }
 
 Operator merged_activation(const char* name, double elements, Bytes forward, Bytes backward, Bytes kept) {
-  Operator op = memory_op(name, {memory_kernel(forward, 1, kActivationEfficiency, elements)},
-                          {memory_kernel(backward, 1, kActivationBackwardEfficiency, elements)});
-  op.activations = kept;
-  return op;
+  return memory_op(name, {memory_kernel(forward, 1, kActivationEfficiency, elements)},
+                   {memory_kernel(backward, 1, kActivationBackwardEfficiency, elements)}, kept);
 }
 
 /// An operator's dropout as a kernel of its own: x, y and a mask of a byte an element, both ways.
@@ -81,10 +86,10 @@ Operator square_product(const char* name, const Gemm& forward, const Gemm& left,
   return op;
 }
 
-void multiply_in_fp32(Operator& op) {
+void multiply_in(Operator& op, Dtype dtype) {
   for (std::vector<Kernel>* kernels : {&op.forward, &op.backward})
     for (Kernel& kernel : *kernels)
-      if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kFp32;
+      if (kernel.kind == KernelKind::kGemm) kernel.dtype = dtype;
 }
 
 /// Merged code on 32-bit tensors: Megatron's softmax kernel takes 16 bits, and torch's takes its place, after
@@ -94,11 +99,8 @@ void multiply_in_fp32(Operator& op) {
 Operator softmax_in_32_bits(double square) {
   const Bytes y = square * kWord;
   const Kernel fill = memory_kernel(2 * y, 1, 1, kMaskWork * square);
-  Operator op = memory_op("softmax", {fill, memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
-                          {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(11 * y, 6), fill});
-  op.activations = y;
-  op.attention = AttentionPart::kScores;
-  return op;
+  return scores_op("softmax", {fill, memory_kernel(2 * y, 1, kSoftmaxEfficiency)},
+                   {memory_kernel(3 * y, 1, kSoftmaxEfficiency), memory_kernel(11 * y, 6), fill}, y);
 }
 
 /// Whether the model's own code keeps the scores of attention in fp32 though everything else has 16 bits. Autocast
@@ -124,16 +126,15 @@ Operator eager_softmax(const Model& model, const Sizes& z, double square) {
   const int casts = (cast > Bytes{0} ? 1 : 0) + (back > Bytes{0} ? 1 : 0);
   // Clamped: mask and torch.max against the least number, in the place of scale and mask. The backward of that maximum
   // compares, halves, selects, compares and fills: 36 bytes and more an element of fp32, as ten passes.
-  Operator op = memory_op(
+  // The maximum keeps the masked scores; softmax keeps what it makes, not what the maximum made.
+  const Bytes kept = out + (out > value ? value : Bytes{0}) + (clamped ? 1 : 0) * y;
+  return scores_op(
       "softmax",
       {memory_kernel(4 * y, 2, 1, kMaskWork * square),
        memory_kernel(cast + in + out + back, 1 + casts, kSoftmaxEfficiency, clamped ? 0 : kSoftmaxWork * square)},
       {memory_kernel(back + 2 * out + in + cast, 1 + casts, kSoftmaxEfficiency),
-       clamped ? memory_kernel(10 * y, 5) : memory_kernel(4 * y, 2, 1, kMaskWork * square)});
-  // The maximum keeps the masked scores; softmax keeps what it makes, not what the maximum made.
-  op.activations = out + (out > value ? value : Bytes{0}) + (clamped ? 1 : 0) * y;
-  op.attention = AttentionPart::kScores;
-  return op;
+       clamped ? memory_kernel(10 * y, 5) : memory_kernel(4 * y, 2, 1, kMaskWork * square)},
+      kept);
 }
 
 /// Merged: r w, a causal kernel of Megatron's reads only half; backward r r w.
@@ -142,12 +143,8 @@ Operator softmax(const Model& model, const Sizes& z, double square) {
   if (z.implementation == Implementation::kFused && z.act == kWord) return softmax_in_32_bits(square);
   const Bytes y = square * z.act;
   const bool half = z.implementation == Implementation::kFused && model.causal;
-  Operator op =
-      memory_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
-                {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)});
-  op.activations = y;
-  op.attention = AttentionPart::kScores;
-  return op;
+  return scores_op("softmax", {memory_kernel((half ? 1.5 : 2) * y, 1, kSoftmaxEfficiency, kSoftmaxWork * square)},
+                   {memory_kernel((half ? 2 : 3) * y, 1, kSoftmaxEfficiency, kSoftmaxBackwardWork * square)}, y);
 }
 
 /// Rows of the vocabulary that one of several ranks holds.
@@ -158,6 +155,12 @@ double vocabulary_share(int vocabulary, int ranks, Implementation implementation
 }
 
 }  // namespace
+
+double attended_pairs(int sequence_length, int window) {
+  const double s = sequence_length;
+  const double w = window > 0 && window < sequence_length ? window : s;
+  return w * s - w * w / 2;
+}
 
 Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
   Sizes z{};
@@ -190,26 +193,20 @@ Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool seq
 }
 
 void add_up(Operator& op) {
-  op.forward_flops = op.backward_flops = Flops{0};
-  op.forward_bytes = op.backward_bytes = Bytes{0};
-  op.forward_kernels = op.backward_kernels = 0;
-  for (const Kernel& kernel : op.forward) {
-    op.forward_flops += flops_of(kernel);
-    op.forward_bytes += bytes_of(kernel);
-    op.forward_kernels += kernel.launches;
-  }
-  for (const Kernel& kernel : op.backward) {
-    op.backward_flops += flops_of(kernel);
-    op.backward_bytes += bytes_of(kernel);
-    op.backward_kernels += kernel.launches;
-  }
+  const auto add = [](const std::vector<Kernel>& kernels, Flops& flops, Bytes& bytes, int& launches) {
+    flops = Flops{0}, bytes = Bytes{0}, launches = 0;
+    for (const Kernel& kernel : kernels) {
+      flops += flops_of(kernel);
+      bytes += bytes_of(kernel);
+      launches += kernel.launches;
+    }
+  };
+  add(op.forward, op.forward_flops, op.forward_bytes, op.forward_kernels);
+  add(op.backward, op.backward_flops, op.backward_bytes, op.backward_kernels);
 }
 
 Operator in_16_bits(Operator op, const Sizes& z) {
-  if (!z.fp8) return op;
-  for (std::vector<Kernel>* kernels : {&op.forward, &op.backward})
-    for (Kernel& kernel : *kernels)
-      if (kernel.kind == KernelKind::kGemm) kernel.dtype = Dtype::kBf16;
+  if (z.fp8) multiply_in(op, Dtype::kBf16);
   return op;
 }
 
@@ -348,10 +345,8 @@ Operator activation(const Model& model, const Sizes& z) {
   if (model.gated_mlp) {  // act(gate) up; what it writes is the next product's input
     if (!eager) return merged_activation(name, n, 3 * wide, 5 * wide, 2 * wide);
     // act r w, product r r w; backward two products r r w, act r r w. Keeps gate, up and act(gate).
-    Operator op = memory_op(name, {memory_kernel(2 * wide, 1, kActivationEfficiency, n), memory_kernel(3 * wide)},
-                            {memory_kernel(9 * wide, 3, kActivationBackwardEfficiency, n)});
-    op.activations = 3 * wide;
-    return op;
+    return memory_op(name, {memory_kernel(2 * wide, 1, kActivationEfficiency, n), memory_kernel(3 * wide)},
+                     {memory_kernel(9 * wide, 3, kActivationBackwardEfficiency, n)}, 3 * wide);
   }
   if (model.activation == Activation::kRelu) return merged_activation(name, 0, 2 * wide, 3 * wide, Bytes{0});
   if (activation_output(model, z) > z.act) {
@@ -360,16 +355,12 @@ Operator activation(const Model& model, const Sizes& z) {
     // product 8, tanh 8, + 1 8, product 10. Backward: of the last product 12 + 10, tanh 12, products 8 + 8, pow 28,
     // x/2 4; the three gradients of x/2, of the sum and of pow's cast are cast, 6 each, and added in 16 bits, 12. Keeps
     // x and tanh and 1 + tanh in fp32, and x / 2.
-    Operator op = memory_op(name, {memory_kernel(Bytes{70 * n}, 9)}, {memory_kernel(Bytes{112 * n}, 14)});
-    op.activations = Bytes{14 * n};
-    return op;
+    return memory_op(name, {memory_kernel(Bytes{70 * n}, 9)}, {memory_kernel(Bytes{112 * n}, 14)}, Bytes{14 * n});
   }
   if (model.activation == Activation::kGeluNew && eager) {
     // 0.5 x (1 + tanh(c (x + 0.044715 x^3))): pow, three products with a constant, two sums, tanh, a product. Keeps x,
     // tanh, 1 + tanh and x / 2.
-    Operator op = memory_op(name, {memory_kernel(18 * wide, 8)}, {memory_kernel(28 * wide, 11)});
-    op.activations = 4 * wide;
-    return op;
+    return memory_op(name, {memory_kernel(18 * wide, 8)}, {memory_kernel(28 * wide, 11)}, 4 * wide);
   }
   return merged_activation(name, n, 2 * wide, 3 * wide, wide);  // keeps x
 }
@@ -403,7 +394,6 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   const Bytes q = z.tokens * z.query * z.act;
   const Bytes kv = z.tokens * (z.repeated ? z.query : z.key_value) * z.act;
   const bool eager = z.implementation == Implementation::kEager;
-  const Bytes y = square * z.act;
   const bool wide = wide_scores(model, z);
   const Bytes e = wide ? kWord : z.act;
   const bool unaligned = e < kWord && std::fmod(d * e.value, kAlignment) > 0;
@@ -416,24 +406,20 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
     scores.forward.push_back(casts);
     scores.backward.push_back(casts);
   }
-  if (wide || unaligned) multiply_in_fp32(scores);
+  if (wide || unaligned) multiply_in(scores, Dtype::kFp32);
   scores.activations = wide ? z.tokens * (z.query + z.key_value) * kWord : q + kv;
   add_up(scores);
   ops.push_back(scores);
 
   ops.push_back(softmax(model, z, square));  // what it keeps is also the next product's input
-  if (z.dropout) {
-    Operator dropout =
-        memory_op("attention dropout", {dropout_kernel(square, z.act, false)}, {dropout_kernel(square, z.act, true)});
-    dropout.attention = AttentionPart::kScores;
-    dropout.activations = y + Bytes{square};
-    ops.push_back(dropout);
-  }
+  if (z.dropout)
+    ops.push_back(scores_op("attention dropout", {dropout_kernel(square, z.act, false)},
+                            {dropout_kernel(square, z.act, true)}, square * z.act + Bytes{square}));
 
   Operator context =
       square_product("attention context", {b, s, d, s, z.act, z.act, false}, {b, s, s, d, z.act, z.act, false},
                      {b, s, d, s, z.act, z.act, false, GemmLayout::kAny, true});
-  if (unaligned) multiply_in_fp32(context);
+  if (unaligned) multiply_in(context, Dtype::kFp32);
   context.forward.push_back(memory_kernel(2 * q));  // the heads are then merged by a copy
   context.backward.push_back(memory_kernel(2 * q));
   context.activations = kv;
@@ -443,8 +429,8 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
 
 Operator autocast(const Sizes& z, double parameters, int tensors) {
   const Bytes both = parameters * (z.param + z.act);
-  Operator op = memory_op("autocast", {memory_kernel(both, tensors)}, {memory_kernel(both, tensors)});
-  op.activations = parameters * z.act;
+  Operator op =
+      memory_op("autocast", {memory_kernel(both, tensors)}, {memory_kernel(both, tensors)}, parameters * z.act);
   op.beside_all = true;
   return op;
 }
@@ -466,14 +452,13 @@ Operator cross_entropy(const Sizes& z) {
   Operator loss;
   if (z.implementation == Implementation::kFused) {
     // One kernel reads the logits for their sum and again to put the gradient in their place; backward scales it.
-    loss = memory_op("cross entropy", {memory_kernel(3 * logits * z.act)}, {memory_kernel(2 * logits * z.act)});
-    loss.activations = logits * z.act;
+    loss = memory_op("cross entropy", {memory_kernel(3 * logits * z.act)}, {memory_kernel(2 * logits * z.act)},
+                     logits * z.act);
   } else {
     // Logits become fp32, then their log-softmax, which is kept. Backward: the loss writes a zeroed fp32 gradient, the
     // log-softmax reads it and its output and writes another, which is cast back.
     loss = memory_op("cross entropy", {memory_kernel(cast + 2 * fp32, narrow ? 3 : 2)},
-                     {memory_kernel(4 * fp32 + cast, narrow ? 4 : 3)});
-    loss.activations = fp32;
+                     {memory_kernel(4 * fp32 + cast, narrow ? 4 : 3)}, fp32);
     loss.workspace = 2 * fp32;
   }
   loss.messages = messages_of_loss(z.split, z.tokens);
@@ -482,10 +467,8 @@ Operator cross_entropy(const Sizes& z) {
 
 Operator embedding_dropout(const Sizes& z) {
   const double n = z.own_tokens * z.hidden;
-  Operator op =
-      memory_op("embedding dropout", {dropout_kernel(n, z.stream, false)}, {dropout_kernel(n, z.stream, true)});
-  op.activations = Bytes{n};
-  return op;
+  return memory_op("embedding dropout", {dropout_kernel(n, z.stream, false)}, {dropout_kernel(n, z.stream, true)},
+                   Bytes{n});
 }
 
 }  // namespace accosim

@@ -263,12 +263,7 @@ class KindPrices {
 }  // namespace
 
 Kernel own_optimizer(double parameters, Dtype storage) {
-  Kernel kernel =
-      memory_kernel(bytes_of(StepKernel::kAdamw, parameters, bytes_of(storage)), launches_of(StepKernel::kAdamw));
-  kernel.step = StepKernel::kAdamw;
-  kernel.dtype = storage;
-  kernel.elements = parameters;
-  return kernel;
+  return accocal_kernel(StepKernel::kAdamw, storage, parameters);
 }
 
 Seconds optimizer_time(const Costs& costs, double parameters, const Device& device) {

@@ -7,7 +7,6 @@
 
 #include "models/base/units.hpp"
 #include "models/price/bill.hpp"
-#include "models/price/held.hpp"
 #include "models/price/layer_time.hpp"
 
 namespace accosim {

@@ -28,10 +28,8 @@ std::string without_end(const std::string& advice) { return advice.substr(0, adv
 /// Small letters and digits alone.
 std::string bare(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    if (c >= 'A' && c <= 'Z') out += static_cast<char>(c - 'A' + 'a');
+  for (const char c : lower(text))
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) out += c;
-  }
   return out;
 }
 

@@ -1,9 +1,234 @@
+// Reads a device profile: what the device can do, the fitted constants of its kernels, "gemm" by dtype and "attention",
+// and what was measured kernel by kernel, tables of memory-bound kernels and ratios of products.
 #include "models/read/read_device.hpp"
 
-#include "models/read/read_kernel_fits.hpp"
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include "models/base/nearest.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/kernel_table.hpp"
 
 namespace accosim {
 namespace {
+
+constexpr Range kRatio{0, 100, true};
+constexpr const char* kAnyRows = "any";
+constexpr Range kSpread{0, 10};
+constexpr double kMostElements = 1e15;
+
+/// A whole number from 1; 0: it is none.
+double whole(const std::string& text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result result = std::from_chars(text.data(), end, value);
+  const bool good = result.ec == std::errc() && result.ptr == end && value > 0;
+  return good && static_cast<double>(value) <= kMostElements ? static_cast<double>(value) : 0;
+}
+
+std::optional<MeasuredProduct> product_of(std::string key) {
+  MeasuredProduct product;
+  const auto cut = [&](char until) {
+    const std::size_t at = std::min(key.find(until), key.size());
+    std::string part = key.substr(0, at);
+    key.erase(0, std::min(at + 1, key.size()));
+    return part;
+  };
+  const std::string layout = cut(' ');
+  for (const GemmLayout each : {GemmLayout::kNN, GemmLayout::kTN, GemmLayout::kNT, GemmLayout::kTT})
+    if (layout == name_of(each)) product.layout = each;
+  std::string sizes = cut(' ');
+  product.accumulate = key == "+";
+  if (!key.empty() && !product.accumulate) return std::nullopt;
+  key = sizes;
+  product.m = whole(cut('x'));
+  product.n = whole(cut('x'));
+  product.k = whole(cut('x'));
+  product.batch = whole(key);
+  const bool good =
+      product.layout != GemmLayout::kAny && std::min({product.m, product.n, product.k, product.batch}) > 0;
+  return good ? std::optional<MeasuredProduct>(product) : std::nullopt;
+}
+
+KernelCurve read_curve(ObjectReader& table, const char* key) {
+  KernelCurve curve;
+  JsonValue* value = table.find(key);
+  if (value == nullptr) {
+    table.fail(key, "missing; write times by elements: {\"65536\": \"3 us\"}");
+    return curve;
+  }
+  ObjectReader points(*value, table.pointer(key), table.diagnostics());
+  for (std::size_t i = 0; i < value->members.size(); ++i) {
+    const std::string name = value->members[i].key;
+    const double elements = whole(name);
+    const Seconds time = points.seconds(name);
+    if (elements == 0)
+      points.fail(name, "is no number of elements; write times by elements: {\"65536\": \"3 us\"}");
+    else if (points.good(name) && !(time > Seconds{0}))
+      points.fail(name, "is not above 0; write the time of the kernel");
+    curve.push_back({elements, time});
+  }
+  points.finish();
+  if (value->members.empty()) table.fail(key, "is empty; write times by elements: {\"65536\": \"3 us\"}");
+  std::sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  return curve;
+}
+
+KernelTable read_table(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  KernelTable table;
+  table.spread = reader.number("spread", kSpread, 0);
+  table.samples = reader.integer("samples", 0, kMaxInteger, 0);
+  table.times = read_curve(reader, "times");
+  reader.finish();
+  return table;
+}
+
+/// "products" of a GEMM fit: {"NT 768x768x4096x1 +": 1.02, ...}, ratios of measured over fitted time. Keys are the
+/// layout, the sizes m, n, k and batch, and a plus where the product is added to the result.
+std::vector<MeasuredProduct> read_measured_products(ObjectReader& fit) {
+  std::vector<MeasuredProduct> products;
+  JsonValue* value = fit.find("products");
+  if (value == nullptr) return products;
+  ObjectReader reader(*value, fit.pointer("products"), fit.diagnostics());
+  for (const JsonMember& member : value->members) {
+    const std::string key = member.key;
+    std::optional<MeasuredProduct> product = product_of(key);
+    const double ratio = reader.number(key, kRatio);
+    if (!product) {
+      reader.fail(key,
+                  "is no product; write \"NT 768x768x4096x1 +\": 1.02 (layout, m x n x k x batch, + where it adds)");
+      continue;
+    }
+    product->ratio = ratio;
+    products.push_back(*product);
+  }
+  reader.finish();
+  return products;
+}
+
+/// "kernels": by name, dtype and rows ("any" or a number) {"spread": 0.02, "samples": 20, "times": {"65536": "3 us",
+/// ...}}: times by elements.
+std::vector<KernelTable> read_kernel_tables(ObjectReader& device) {
+  std::vector<KernelTable> tables;
+  JsonValue* value = device.find("kernels");
+  if (value == nullptr) return tables;
+  ObjectReader kernels(*value, device.pointer("kernels"), device.diagnostics());
+  for (int i = 0; i < kStepKernelCount; ++i) {
+    const StepKernel kernel = static_cast<StepKernel>(i);
+    JsonValue* of = kernels.find(name_of(kernel));
+    if (of == nullptr) continue;
+    ObjectReader dtypes(*of, kernels.pointer(name_of(kernel)), kernels.diagnostics());
+    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp32}) {
+      JsonValue* one = dtypes.find(name_of(dtype));
+      if (one == nullptr) continue;
+      ObjectReader by_rows(*one, dtypes.pointer(name_of(dtype)), dtypes.diagnostics());
+      for (std::size_t k = 0; k < one->members.size(); ++k) {
+        const std::string rows = one->members[k].key;
+        KernelTable table = read_table(*by_rows.find(rows), by_rows.pointer(rows), by_rows.diagnostics());
+        table.kernel = kernel;
+        table.dtype = dtype;
+        table.rows = whole(rows);
+        if (table.rows == 0 && rows != kAnyRows)
+          by_rows.fail(rows, "is no number of rows; write \"any\", or \"1024\" for columns of 1024");
+        tables.push_back(std::move(table));
+      }
+      by_rows.finish();
+    }
+    dtypes.finish();
+  }
+  kernels.finish();
+  return tables;
+}
+
+constexpr Range kShare{0, 2};
+constexpr Range kElements{0, 1e6};
+constexpr Range kFlops{0, 1e24};
+
+FitQuality read_quality(ObjectReader& reader) {
+  FitQuality quality;
+  quality.spread = reader.number("spread", Range{0, 10}, 0);
+  quality.samples = reader.integer("samples", 0, kMaxInteger, 0);
+  quality.least = reader.number("least_flops", kFlops, 0);
+  quality.most = reader.number("most_flops", kFlops, 0);
+  quality.inherited = reader.boolean("inherited", false);
+  quality.other_generation = reader.boolean("other_generation", false);
+  return quality;
+}
+
+GemmFit read_gemm_fit(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  GemmFit fit;
+  fit.peak_fraction = reader.number("peak_fraction", kFraction);
+  fit.reference_power = reader.watts("reference_power", 0);
+  fit.streaming = reader.number("streaming", Range{0, 2, true}, 1);
+  fit.square_tile = reader.number("square_tile", Range{0, 2, true}, 1);
+  fit.narrow_tile = reader.number("narrow_tile", Range{0, 2, true}, 1);
+  fit.quantisation = reader.number("quantisation", Range{0, 1}, 1);
+  fit.exposed_result = reader.number("exposed_result", kShare, 0);
+  fit.k_fill = reader.number("k_fill", kElements, 0);
+  fit.fixed = reader.seconds("fixed", Seconds{0});
+  fit.quality = read_quality(reader);
+  fit.products = read_measured_products(reader);
+  reader.finish();
+  return fit;
+}
+
+AttentionFit read_attention_fit(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  ObjectReader reader(value, pointer, diagnostics);
+  AttentionFit fit;
+  fit.forward_fraction = reader.number("forward_fraction", kFraction);
+  fit.backward_fraction = reader.number("backward_fraction", kFraction);
+  fit.reference_power = reader.watts("reference_power", 0);
+  fit.wide_head = reader.number("wide_head", Range{0, 10}, 0);
+  fit.tail = reader.number("tail", kShare, 0);
+  fit.softmax = reader.number("softmax", kElements, 0);
+  fit.streaming = reader.number("streaming", Range{0, 2, true}, 1);
+  fit.fixed = reader.seconds("fixed", Seconds{0});
+  fit.quality = read_quality(reader);
+  reader.finish();
+  return fit;
+}
+
+/// "architecture", "sm_count", "power" and the fitted constants of kernels, or the constants that stand for them.
+void read_kernel_fits(ObjectReader& reader, Device& device) {
+  device.architecture = reader.text("architecture", "");
+  const std::vector<std::string>& known = architectures();
+  if (const std::string near = nearest(device.architecture, known); !near.empty() && near != device.architecture)
+    reader.fail("architecture",
+                fmt::format("{} is not known; did you mean {}?", in_quotes(device.architecture), in_quotes(near)));
+  device.sm_count = reader.integer("sm_count", 0, 10'000, 0);
+  device.power = reader.watts("power", 0);
+
+  // A constant that is written takes the place of the fit: it is how a user says "suppose that".
+  JsonValue* gemm = reader.find("gemm");
+  const bool constant = reader.has("gemm_efficiency");
+  if (constant || gemm == nullptr) device.gemm_efficiency = reader.number("gemm_efficiency", kFraction);
+  if (!constant && gemm != nullptr) {
+    ObjectReader fits(*gemm, reader.pointer("gemm"), reader.diagnostics());
+    for (int i = 0; i < kDtypeCount; ++i) {
+      const char* const name = name_of(static_cast<Dtype>(i));
+      const std::size_t index = static_cast<std::size_t>(i);
+      if (JsonValue* fit = fits.find(name))
+        device.gemm[index] = read_gemm_fit(*fit, fits.pointer(name), reader.diagnostics());
+      else if (device.peak[index])
+        fits.fail(name,
+                  "missing: the device has a peak for it; write its constants, or gemm_efficiency for all dtypes");
+    }
+    fits.finish();
+  }
+  device.kernels = read_kernel_tables(reader);
+  JsonValue* attention = reader.find("attention");
+  if (attention == nullptr || reader.has("flash_attention_efficiency"))
+    device.flash_attention_efficiency = reader.number("flash_attention_efficiency", Range{0, 1});
+  else
+    device.attention = read_attention_fit(*attention, reader.pointer("attention"), reader.diagnostics());
+  if (JsonValue* flash_3 = reader.find("flash_3"))
+    device.flash_3 = read_attention_fit(*flash_3, reader.pointer("flash_3"), reader.diagnostics());
+}
 
 constexpr Range kSlowdown{0.001, 1e6};
 

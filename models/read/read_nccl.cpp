@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
 #include <string>
 #include <vector>
@@ -125,9 +124,8 @@ std::string lacking_protocol(const ForcedWay& way, const Common& common) {
 /// A name in any case, as NCCL takes it.
 std::string read_name(ObjectReader& reader, const char* key, const std::vector<std::string>& names) {
   if (!reader.has(key)) return {};
-  std::string name = reader.text(key, {}, 40);
+  const std::string name = lower(reader.text(key, {}, 40));
   if (!reader.good(key)) return {};
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   if (std::find(names.begin(), names.end(), name) != names.end()) return name;
   reader.fail(key, fmt::format("{} is none of NCCL's; write {}", in_quotes(name), in_words(names, " or ")));
   return {};

@@ -120,8 +120,7 @@ void read_chunks(const Reading& of) {
 
 ObjectReader::Advice schedule_advice() {
   return [](const std::string& written) -> std::string {
-    std::string word;
-    for (const char c : written) word += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    const std::string word = lower(written);
     const auto has = [&](const char* part) { return word.find(part) != std::string::npos; };
     if (has("zero") || has("zb") || has("dualpipe"))
       return "schedules that split the backward pass are not modelled yet; ";

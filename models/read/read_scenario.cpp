@@ -11,13 +11,11 @@
 #include "models/base/text.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/hf_config.hpp"
-#include "models/read/read_batch.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/read/read_training.hpp"
 #include "models/read/read_unsteady.hpp"
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -204,6 +202,13 @@ Scenario read_alone(const Scenario& on, JsonValue& tree, Diagnostics& diagnostic
   alone.baseline = alone.schedules.front().label;
   check_on(ground, alone.schedules, top);
   return alone;
+}
+
+JsonValue own_schedule(const ScheduleTraits& traits) {
+  JsonValue schedule = json_object({{"name", traits.name}});
+  if (traits.usual_overlap != Overlap::kNone) schedule.set("overlap", name_of(Overlap::kNone));
+  if (traits.takes("count_micro_batches")) schedule.set("count_micro_batches", true);
+  return schedule;
 }
 
 }  // namespace accosim

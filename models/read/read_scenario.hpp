@@ -5,6 +5,7 @@
 
 #include "models/base/reader.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 
@@ -16,5 +17,9 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
 Scenario read_ground(JsonValue& tree, Diagnostics& diagnostics);
 /// The schedules of the tree on such ground.
 Scenario read_alone(const Scenario& on, JsonValue& tree, Diagnostics& diagnostics);
+
+/// A schedule as accocal runs it, as a scenario has it: {"name": ...}, gradients reduced in one piece after the last
+/// micro-batch, micro-batches counted first.
+JsonValue own_schedule(const ScheduleTraits& traits);
 
 }  // namespace accosim

@@ -11,8 +11,8 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/piped_schedules.hpp"
-#include "models/read/read_batch.hpp"
 #include "models/read/read_parallel.hpp"
+#include "models/read/read_training.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -176,7 +176,7 @@ void read_outer_dtype(Of of, const char* key) {
       of.reader.fail(key, fmt::format("{} {}", in_quotes(e3m0), why));
       return;
     }
-    dtypes.erase(std::remove(dtypes.begin(), dtypes.end(), OuterDtype::kE3m0), dtypes.end());
+    std::erase(dtypes, OuterDtype::kE3m0);
   }
   of.spec.outer_dtype = of.reader.choice(key, dtypes, same);
 }

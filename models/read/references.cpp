@@ -26,10 +26,6 @@ namespace fs = std::filesystem;
 /// Files that are named thousands of times must not multiply into gigabytes.
 constexpr int kMaxExpandedValues = 400'000;
 
-bool ends_with_json(const std::string& path) {
-  return path.size() >= 5 && path.compare(path.size() - 5, 5, ".json") == 0;
-}
-
 /// Whether a file says near its beginning that it is of the kind.
 bool looks_like(const std::string& path, FileKind kind) {
   constexpr std::size_t kNear = 4096;
@@ -116,7 +112,7 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
   const bool folder = fs::is_directory(path.path, error);
   if (exists(path.path) && !folder) return path;
   const fs::path file(path.path);
-  if (ends_with_json(text)) {
+  if (text.ends_with(".json")) {
     const std::string near = nearest(file.filename().string(), files_in(file.parent_path(), kind, true));
     wrong = fmt::format("no file {}; ", in_quotes(path.shown, 200)) +
             (near.empty() ? fmt::format("write a path relative to {}, or a name that accosim list {}s shows", base,
@@ -154,7 +150,7 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
 
 std::optional<std::string> References::find(const std::string& name_or_path, FileKind kind) {
   std::string wrong;
-  if (ends_with_json(name_or_path)) {
+  if (name_or_path.ends_with(".json")) {
     std::error_code error;
     const std::vector<ShippedFile> shipped = shipped_as(kind, fs::path(name_or_path).stem().string());
     if (shipped.empty() || fs::exists(name_or_path, error)) return name_or_path;  // whoever reads it says what is wrong
@@ -172,7 +168,7 @@ std::optional<std::string> References::find(const std::string& name_or_path, Fil
 bool References::is_kind(const JsonValue& root, FileKind kind, const Place& place, const JsonValue& reference,
                          const std::string& pointer) {
   const auto fail = [&](const std::string& what) {
-    const bool is_path = ends_with_json(reference.text);
+    const bool is_path = reference.text.ends_with(".json");
     diagnostics_.add(reference.origin, pointer, in_quotes(is_path ? reference.text : place.shown, 200) + what);
     return false;
   };

@@ -111,9 +111,7 @@ CurvePanel losses(const MeasuredCurves& measured) {
   panel.low = std::floor(panel.low * 10) / 10;
   panel.high = std::max(std::ceil(panel.high * 10) / 10, panel.low + 0.1);
   for (ChartCurve& curve : panel.curves)
-    curve.points.erase(std::remove_if(curve.points.begin(), curve.points.end(),
-                                      [&](const Point& point) { return point.y > panel.high; }),
-                       curve.points.end());
+    std::erase_if(curve.points, [&](const Point& point) { return point.y > panel.high; });
   return panel;
 }
 

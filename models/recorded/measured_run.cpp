@@ -12,7 +12,7 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/document.hpp"
-#include "models/read/own_schedule.hpp"
+#include "models/read/read_scenario.hpp"
 
 namespace accosim {
 namespace {
@@ -80,32 +80,11 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
   read_slow(options, run);
   if (options.has("lengths") || options.has("context")) read_lengths(options, run);
   run.jitter = options.number("jitter", Range{0, 10}, 0);
-  pass_over(options, {"workload",
-                      "seed",
-                      "device",
-                      "random_vocabulary",
-                      "layers",
-                      "width",
-                      "heads",
-                      "optimizer",
-                      "learning_rate",
-                      "learning_rate_warmup",
-                      "learning_rate_schedule",
-                      "schedule_counts",
-                      "beta1",
-                      "beta2",
-                      "epsilon",
-                      "weight_decay",
-                      "initial_gradient",
-                      "outer_learning_rate",
-                      "outer_momentum",
-                      "outer_every",
-                      "outer_clip",
-                      "delay",
-                      "mixing",
-                      "fragments",
-                      "payload",
-                      "estimate"});
+  pass_over(options, {"workload", "seed", "device", "random_vocabulary", "layers", "width", "heads"});
+  pass_over(options, {"optimizer", "learning_rate", "learning_rate_warmup", "learning_rate_schedule", "schedule_counts",
+                      "beta1", "beta2", "epsilon", "weight_decay"});
+  pass_over(options, {"initial_gradient", "outer_learning_rate", "outer_momentum", "outer_every", "outer_clip", "delay",
+                      "mixing", "fragments", "payload", "estimate"});
 }
 
 MeasuredUpdate read_update(ObjectReader& reader) {
@@ -200,6 +179,12 @@ std::vector<MeasuredUpdate> steady(const MeasuredRun& run, std::size_t block) {
 
 std::size_t block_of(const MeasuredRun& run) { return static_cast<std::size_t>(updates_per_mark(run)); }
 
+std::vector<double> steady_times(const MeasuredRun& run) {
+  std::vector<double> times;
+  for (const MeasuredUpdate& update : steady(run, block_of(run))) times.push_back(update.duration.value);
+  return times;
+}
+
 }  // namespace
 
 int updates_per_mark(const MeasuredRun& run) { return updates_per_mark(traits_of(run.algorithm), run.inner_updates); }
@@ -223,21 +208,16 @@ MeasuredRun read_measured_run(const std::string& text, const std::string& name) 
 }
 
 Seconds update_time(const MeasuredRun& run) {
-  std::vector<double> times;
-  const std::size_t block = block_of(run);
-  for (const MeasuredUpdate& update : steady(run, block)) times.push_back(update.duration.value);
+  std::vector<double> times = steady_times(run);
   std::sort(times.begin(), times.end());
   const std::size_t cut = times.size() / 10;
   double sum = 0;
   for (std::size_t i = cut; i < times.size() - cut; ++i) sum += times[i];
-  return Seconds{sum / static_cast<double>(times.size() - 2 * cut) / static_cast<double>(block)};
+  return Seconds{sum / static_cast<double>(times.size() - 2 * cut) / static_cast<double>(block_of(run))};
 }
 
 Seconds update_percentile(const MeasuredRun& run, double p) {
-  std::vector<double> times;
-  const std::size_t block = block_of(run);
-  for (const MeasuredUpdate& update : steady(run, block)) times.push_back(update.duration.value);
-  return Seconds{percentile(times, p) / static_cast<double>(block)};
+  return Seconds{percentile(steady_times(run), p) / static_cast<double>(block_of(run))};
 }
 
 double micro_batches_per_update(const MeasuredRun& run) {

@@ -25,9 +25,8 @@ RecordedResult read_result(ObjectReader& body) {
   }
   ObjectReader parts(*body.find("memory_parts_bytes"), body.pointer("memory_parts_bytes"), body.diagnostics());
   if (!parts.good()) return result;
-  std::vector<std::string> names;
-  for (const JsonMember& part : parts.value().members) names.push_back(part.key);
-  for (const std::string& name : names) result.memory_parts.emplace_back(name, Bytes{parts.number(name, kMemory)});
+  for (const std::string& name : keys_of(parts.value()))
+    result.memory_parts.emplace_back(name, Bytes{parts.number(name, kMemory)});
   return result;
 }
 

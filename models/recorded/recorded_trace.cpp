@@ -30,20 +30,17 @@ struct ProcessName {
 };
 std::optional<ProcessName> rank_of(const std::string& process) {
   constexpr std::string_view kRank = " / rank ", kOurs = "rank ", kMeasured = ", measured", kPredicted = ", predicted";
-  const auto ends = [](const std::string& text, std::string_view end) {
-    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-  };
   ProcessName name;
   const std::size_t at = process.rfind(kRank), open = process.find(" (");
   if (at != std::string::npos)
     name.label = process.substr(0, at);
-  else if (process.rfind(kOurs, 0) == 0 && open != std::string::npos && ends(process, ")"))
+  else if (process.rfind(kOurs, 0) == 0 && open != std::string::npos && process.ends_with(")"))
     name.label = process.substr(open + 2, process.size() - open - 3);
   else
     return std::nullopt;
-  name.measured = ends(name.label, kMeasured);
+  name.measured = name.label.ends_with(kMeasured);
   if (name.measured) name.label.resize(name.label.size() - kMeasured.size());
-  if (ends(name.label, kPredicted)) name.label.resize(name.label.size() - kPredicted.size());
+  if (name.label.ends_with(kPredicted)) name.label.resize(name.label.size() - kPredicted.size());
   return name;
 }
 
@@ -64,8 +61,7 @@ std::optional<RecordedUse> use_of(const std::string& cls) {
 /// "forward + backward x 500" without the number.
 std::string without_count(std::string name, std::int64_t count) {
   const std::string end = fmt::format(" x {}", count);
-  if (count > 1 && name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0)
-    name.resize(name.size() - end.size());
+  if (count > 1 && name.size() > end.size() && name.ends_with(end)) name.resize(name.size() - end.size());
   return name;
 }
 

@@ -14,48 +14,44 @@ namespace accosim {
 namespace {
 
 /// What others call a schedule, without case and what is not letter or digit, and how to write it here.
-struct OtherName {
-  const char* name;
+struct OtherNames {
+  std::vector<std::string_view> names;
   const char* advice;
 };
-constexpr OtherName kOtherNames[] = {
-    {"fsdp", R"(PyTorch's FSDP is "zero3"; )"},
-    {"fsdp1", R"(PyTorch's FSDP is "zero3"; )"},
-    {"fsdp2", R"(PyTorch's FSDP is "zero3"; )"},
-    {"fullyshard", R"(PyTorch's fully_shard is "zero3"; )"},
-    {"fullysharded", R"(fully sharded training is "zero3"; )"},
-    {"fullyshardeddataparallel", R"(PyTorch's FullyShardedDataParallel is "zero3"; )"},
-    {"fullshard", R"(FULL_SHARD is "zero3"; )"},
-    {"shardgradop", R"(SHARD_GRAD_OP is "zero3" with "reshard_after_forward": false; )"},
-    {"hsdp", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
-    {"hybridshard", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
-    {"hybrid", R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
-    {"deepspeed", R"(DeepSpeed's ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
-    {"megatron", R"(Megatron-LM's distributed optimizer is "zero1" with "framework": "megatron" in the training; )"},
-    {"distributedoptimizer",
-     R"(Megatron-LM's distributed optimizer is "zero1" with "framework": "megatron" in the training; )"},
-    {"zero", R"(ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
-    {"zero++", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
-    {"zeropp", R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
-    {"stage1", R"(ZeRO stage 1 is "zero1"; )"},
-    {"stage2", R"(ZeRO stage 2 is "zero2"; )"},
-    {"stage3", R"(ZeRO stage 3 is "zero3"; )"},
-    {"zerostage1", R"(ZeRO stage 1 is "zero1"; )"},
-    {"zerostage2", R"(ZeRO stage 2 is "zero2"; )"},
-    {"zerostage3", R"(ZeRO stage 3 is "zero3"; )"},
-    {"internevo", R"(InternEvo's ZeRO-1 is "zero1" with "reduction": "all_reduce", "parameter_sync": "broadcast" and )"
-                  R"("shard_group": "node"; )"},
-    {"zero15", R"(shards of the optimizer inside a node are "zero1" with "shard_group": "node"; )"},
-    {"oss", R"(FairScale's OSS is "zero1" with "reduction": "all_reduce", "parameter_sync": "broadcast"; )"},
-    {"zeroredundancyoptimizer", R"(it is "ddp" with "optimizer_sharding": "zero_redundancy"; )"},
-    {"dp", R"(data parallelism is "ddp"; )"},
-    {"dataparallel", R"(data parallelism is "ddp"; )"},
-    {"distributeddataparallel", R"(PyTorch's DistributedDataParallel is "ddp"; )"},
-    {"pipedsgd", R"(Pipe-SGD is "pipesgd"; )"},
-    {"zerooffload", R"(ZeRO-Offload is "zero2" with "offload_optimizer": true, or with its delayed update "dpu"; )"},
-    {"localadam", R"(local updates, with AdamW here, are "local_sgd"; )"},
-    {"postlocalsgd", R"(post-local SGD is "local_sgd" with "synchronous_updates"; )"},
-};
+const std::vector<OtherNames>& other_names() {
+  static const std::vector<OtherNames> kAll = {
+      {{"fsdp", "fsdp1", "fsdp2"}, R"(PyTorch's FSDP is "zero3"; )"},
+      {{"fullyshard"}, R"(PyTorch's fully_shard is "zero3"; )"},
+      {{"fullysharded"}, R"(fully sharded training is "zero3"; )"},
+      {{"fullyshardeddataparallel"}, R"(PyTorch's FullyShardedDataParallel is "zero3"; )"},
+      {{"fullshard"}, R"(FULL_SHARD is "zero3"; )"},
+      {{"shardgradop"}, R"(SHARD_GRAD_OP is "zero3" with "reshard_after_forward": false; )"},
+      {{"hsdp", "hybridshard", "hybrid"}, R"(hybrid sharding is "zero3" with "shard_group": "node"; )"},
+      {{"deepspeed"}, R"(DeepSpeed's ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
+      {{"megatron", "distributedoptimizer"},
+       R"(Megatron-LM's distributed optimizer is "zero1" with "framework": "megatron" in the training; )"},
+      {{"zero"}, R"(ZeRO is "zero1", "zero2" or "zero3", by its stage; )"},
+      {{"zero++", "zeropp"},
+       R"(ZeRO++ is not modelled yet; without its quantised messages and second copy it is "zero3"; )"},
+      {{"stage1", "zerostage1"}, R"(ZeRO stage 1 is "zero1"; )"},
+      {{"stage2", "zerostage2"}, R"(ZeRO stage 2 is "zero2"; )"},
+      {{"stage3", "zerostage3"}, R"(ZeRO stage 3 is "zero3"; )"},
+      {{"internevo"},
+       R"(InternEvo's ZeRO-1 is "zero1" with "reduction": "all_reduce", "parameter_sync": "broadcast" )"
+       R"(and "shard_group": "node"; )"},
+      {{"zero15"}, R"(shards of the optimizer inside a node are "zero1" with "shard_group": "node"; )"},
+      {{"oss"}, R"(FairScale's OSS is "zero1" with "reduction": "all_reduce", "parameter_sync": "broadcast"; )"},
+      {{"zeroredundancyoptimizer"}, R"(it is "ddp" with "optimizer_sharding": "zero_redundancy"; )"},
+      {{"dp", "dataparallel"}, R"(data parallelism is "ddp"; )"},
+      {{"distributeddataparallel"}, R"(PyTorch's DistributedDataParallel is "ddp"; )"},
+      {{"pipedsgd"}, R"(Pipe-SGD is "pipesgd"; )"},
+      {{"zerooffload"},
+       R"(ZeRO-Offload is "zero2" with "offload_optimizer": true, or with its delayed update "dpu"; )"},
+      {{"localadam"}, R"(local updates, with AdamW here, are "local_sgd"; )"},
+      {{"postlocalsgd"}, R"(post-local SGD is "local_sgd" with "synchronous_updates"; )"},
+  };
+  return kAll;
+}
 
 constexpr double kState = kStateBytes, kHalf = kHalfBytes;
 
@@ -299,10 +295,9 @@ std::vector<ScheduleTraits> late_local_schedules() {
 
 const std::vector<ScheduleTraits>& schedules() {
   static const std::vector<ScheduleTraits> kRows = [] {
-    std::vector<ScheduleTraits> rows = synchronous_schedules();
-    for (ScheduleTraits& row : other_schedules()) rows.push_back(std::move(row));
-    for (ScheduleTraits& row : local_schedules()) rows.push_back(std::move(row));
-    for (ScheduleTraits& row : late_local_schedules()) rows.push_back(std::move(row));
+    std::vector<ScheduleTraits> rows;
+    for (const auto& some : {synchronous_schedules, other_schedules, local_schedules, late_local_schedules})
+      for (ScheduleTraits& row : some()) rows.push_back(std::move(row));
     return rows;
   }();
   return kRows;
@@ -482,13 +477,10 @@ std::vector<std::string> accocal_algorithms(AccocalRuns least) {
 
 std::string advice_for_schedule(const std::string& written) {
   std::string bare;
-  for (const char c : written) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+')
-      bare += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  for (const OtherName& other : kOtherNames)
-    if (bare == other.name) return other.advice;
+  for (const char c : lower(written))
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+') bare += c;
+  for (const OtherNames& other : other_names())
+    if (std::find(other.names.begin(), other.names.end(), bare) != other.names.end()) return other.advice;
   return did_you_mean(bare, schedule_names());
 }
 

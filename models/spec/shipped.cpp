@@ -88,10 +88,7 @@ std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name) {
     std::error_code error;
     if (!fs::exists(root / folder / file, error)) continue;
     ++same;
-    const std::string whole = "/" + folder;
-    const bool ends =
-        whole.size() >= before.size() && whole.compare(whole.size() - before.size(), before.size(), before) == 0;
-    if (ends) meant.push_back({"", folder + "/" + file});
+    if (("/" + folder).ends_with(before)) meant.push_back({"", folder + "/" + file});
   }
   for (ShippedFile& one : meant) one.name = end_of(one.path, same > 1 ? 2 : 1);
   return meant;

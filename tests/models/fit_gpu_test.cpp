@@ -9,7 +9,7 @@
 #include <set>
 
 #include "models/base/json.hpp"
-#include "models/price/held.hpp"
+#include "models/price/bill.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/gpu_document.hpp"
