@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/gpu_document.hpp"

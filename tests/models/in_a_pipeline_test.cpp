@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "models/spec/schedule_traits.hpp"
 #include "tests/models/parallel_files.hpp"

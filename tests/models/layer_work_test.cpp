@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <set>
-#include <string>
 
 #include "models/price/layers.hpp"
 #include "models/spec/device.hpp"

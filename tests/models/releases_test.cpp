@@ -1,7 +1,6 @@
 // Is a table that does not say which release of NCCL it is of predicted with those that it may be?
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
 #include "reports/collectives_text.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/unwrapped.hpp"

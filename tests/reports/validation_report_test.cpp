@@ -5,7 +5,6 @@
 
 #include <sstream>
 
-#include "models/fit/published.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {

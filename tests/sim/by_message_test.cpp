@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 #include "models/collectives/nccl_cost.hpp"
 #include "models/read/load.hpp"

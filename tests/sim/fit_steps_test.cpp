@@ -6,7 +6,6 @@
 
 #include "build_info/project.hpp"
 #include "models/price/kernel.hpp"
-#include "models/read/load.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evidence/step_spreads.hpp"

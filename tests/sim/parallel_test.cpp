@@ -2,7 +2,6 @@
 #include "sim/evaluation/parallel.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <csignal>
 #include <stdexcept>

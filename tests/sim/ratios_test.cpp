@@ -8,7 +8,6 @@
 #include "build_info/project.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {

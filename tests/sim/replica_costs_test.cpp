@@ -18,7 +18,6 @@
 #include "models/spec/shipped.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
-#include "sim/schedules/replicas.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "build_info/project.hpp"
-#include "sim/sweep/knob_axis.hpp"
 #include "sim/sweep/summary.hpp"
 #include "sim/sweep/sweep.hpp"
 #include "tests/support/program.hpp"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
-#include <set>
 
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"

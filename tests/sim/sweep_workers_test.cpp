@@ -6,7 +6,6 @@
 #include <map>
 #include <new>
 #include <stdexcept>
-#include <vector>
 
 #include "sim/processes/workers.hpp"
 

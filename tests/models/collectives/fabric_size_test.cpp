@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
 #include "models/collectives/collectives.hpp"
 #include "models/collectives/ring.hpp"

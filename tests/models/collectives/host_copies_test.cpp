@@ -1,11 +1,7 @@
 // Do hosts copy what they send and receive out of one budget, and does a fabric of many nodes cost more in the mean?
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <string>
-
 #include "models/collectives/collectives.hpp"
-#include "models/collectives/fabric_size.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/ring.hpp"
 #include "models/spec/cluster.hpp"
