@@ -11,6 +11,7 @@
 #include "build_info/programs.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/told.hpp"
 
 namespace accosim {
 namespace {
@@ -49,9 +50,7 @@ TEST(AccocalHelp, IsOfTheProgramOrOfAVerb) {
                 .out.find("\n  -n, --ranks N         Number of ranks, each a process (1 to 64; "
                           "default: 4)\n"),
             std::string::npos);
-  const ProgramRun wrong = accocal({"help", "trian"});
-  EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_NE(wrong.err.find("there are measure, train, converge, help"), std::string::npos) << wrong.err;
+  expect_told(accocal({"help", "trian"}), 2, "there are measure, train, converge, help");
   const ProgramRun none = accocal({});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_EQ(none.err, "accocal: name a verb: measure, train or converge; accocal help says what they do\n");
@@ -188,8 +187,7 @@ TEST(AccocalMeasure, ARankThatIsKilledIsNamedAndNothingIsLeft) {
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   kill(ranks[1], SIGKILL);
   runs.join();
-  EXPECT_EQ(run.exit_code, 4);
-  EXPECT_NE(run.err.find("\naccocal: rank 1 was killed by signal 9 (Killed)\n"), std::string::npos) << run.err;
+  expect_told(run, 4, "\naccocal: rank 1 was killed by signal 9 (Killed)\n");
   EXPECT_NE(run.err.find("\naccocal: rank 0: rank 1 was killed"), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("\naccocal: rank 2: rank 1 was killed"), std::string::npos) << run.err;
   EXPECT_TRUE(files_in(folder.path).empty());
