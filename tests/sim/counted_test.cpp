@@ -23,6 +23,7 @@
 #include "sim/player/player.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
+#include "tests/support/one_program.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -325,9 +326,7 @@ TEST(Counted, LoopsWithoutAFixedNumberOfRepetitionsAreNone) {
   program.begin_loop(loop);
   program.compute(0, "forward", OpClass::kForward, Seconds{1});
   program.end_loop(std::vector<int>{0});
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   graph.ranks = {{0, {}, 1}};
   EXPECT_THROW(check_graph(graph), std::logic_error);
 }

@@ -76,8 +76,7 @@ TEST(FewReplicas, EveryRankDoesWhatItDoesAmongAll) {
     for (const Rank& rank : folded.graph.ranks) stood_for += rank.multiplicity;
     EXPECT_EQ(stood_for, costs.ranks()) << what;
     EXPECT_EQ(folded.graph.ranks.size(), fold(whole).graph.ranks.size()) << what;
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
-      expect_same_by_rank(whole, folded, network, what);
+    expect_same_by_rank(whole, folded, what);
   }
   EXPECT_GT(few_of_them, cases(10));  // of the clusters drawn most are too small to gain by it
   EXPECT_LT(2 * built, ranks + 1);

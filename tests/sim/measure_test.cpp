@@ -7,6 +7,7 @@
 
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"
+#include "tests/support/one_program.hpp"
 
 namespace accosim {
 namespace {
@@ -25,9 +26,7 @@ EventGraph serial(int updates, const std::vector<double>& t, int micro_batches) 
     program.compute(0, "optimizer", OpClass::kOptimizer, Seconds{1}, {sent});
     program.mark(0, Mark::kUpdate);
   }
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   graph.ranks = {{0, {0}, 1}};
   graph.groups = {{{0}, {{Seconds{0.5}, Seconds{1.5}, {}, Bytes{70}}}}};
   return graph;
@@ -88,9 +87,7 @@ TEST(Measure, EqualTimesWithUnequalCountsAreNotAPeriod) {
     program.end_loop(0);
     program.mark(0, Mark::kUpdate);
   }
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   graph.ranks = {{0, {}, 1}};
   const Measured result = measured(graph);
   EXPECT_TRUE(result.periodic);
@@ -112,9 +109,7 @@ TEST(Measure, CommunicationUnderComputationIsNotExposed) {
     program.compute(0, "wait", OpClass::kCopy, Seconds{0}, {before});
     program.mark(0, Mark::kUpdate);
   }
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   graph.ranks = {{0, {0}, 1}};
   graph.groups = {{{0}, {{Seconds{0}, Seconds{4}, {}, Bytes{1}}}}};
   const Measured result = measured(graph);

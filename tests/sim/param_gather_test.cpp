@@ -21,6 +21,7 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -34,12 +35,6 @@ ScheduleSpec overlapped(bool aligned, Buckets buckets = Buckets::kUnits) {
   spec.overlap_param_gather = true;
   spec.align_param_gather = aligned;
   return spec;
-}
-
-double played(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network = kReference) {
-  const SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
-  EXPECT_TRUE(play.measured.periodic);
-  return play.measured.update_time.value;
 }
 
 /// All of an update but the forward pass of its first micro-batch.
@@ -75,7 +70,7 @@ TEST(ParamGather, AModuleWaitsForItsBucketAndThenSendsForTheNext) {
     const Units units = units_of(input);
     Seconds F = units.g.front() + units.f.back();
     for (std::size_t k = 0; k + 1 < units.f.size(); ++k) F += std::max(units.f[k], units.g[k + 1]);
-    EXPECT_NEAR(played(scenario, spec) / (rest_of_update(input) + F).value, 1, 1e-6) << gbit;
+    EXPECT_NEAR(update_time(scenario, spec, kReference) / (rest_of_update(input) + F).value, 1, 1e-6) << gbit;
   }
 }
 
@@ -95,7 +90,8 @@ TEST(ParamGather, AlignedTheyAreAllSentForWhenTheForwardPassBegins) {
       G += units.g[k];
       C = std::max(C, G) + units.f[k];
     }
-    const double time = played(scenario, spec), one_by_one = played(scenario, overlapped(false));
+    const double time = update_time(scenario, spec, kReference),
+                 one_by_one = update_time(scenario, overlapped(false), kReference);
     EXPECT_NEAR(time / (rest_of_update(input) + C).value, 1, 1e-6) << gbit;
     EXPECT_LE(time, one_by_one * (1 + 1e-9));
     earlier += time < one_by_one * (1 - 1e-6) ? 1 : 0;
@@ -121,7 +117,7 @@ TEST(ParamGather, TakesItsClosedFormOnBothNetworks) {
     const ScheduleInput input{spec, costs, costs.kinds[0], scenario.training.gradient_accumulation_steps, 1};
     const double expected = closed_form(input).value;
     for (const NetworkKind network : {kReference, NetworkKind::kSimgrid})
-      EXPECT_NEAR(played(scenario, spec, network) / expected, 1, 1e-6) << "seed " << seed;
+      EXPECT_NEAR(update_time(scenario, spec, network) / expected, 1, 1e-6) << "seed " << seed;
     // Between nothing hidden and all but the first gather.
     ScheduleSpec after = spec;
     after.overlap_param_gather = after.align_param_gather = false;
@@ -164,7 +160,7 @@ TEST(ParamGather, SendsWhatAnAllGatherSendsInAsManyPiecesAsThereAreBuckets) {
   // 8 ranks, 2-byte elements: reduce-scatter and all-gather of 2 P, each 7/8 of it sent. Embedding, 4 blocks and head
   // are 6 gathers and 6 reductions; the memory is that of the gradients' buckets alone.
   const Scenario scenario = sample_scenario(2, 4);
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   const ScheduleSpec spec = overlapped(false);
   const RunResult result = run_schedule(scenario, spec, kReference);
   EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8, 1e-3);
@@ -253,12 +249,15 @@ TEST(ParamGather, OfLlama3AlignedGathersHideTheHeadsBehindAllBlocks) {
   ASSERT_LT(units.f[0], g_b);
   ASSERT_LT(31 * g_b + g_h, 32 * f);
   const Seconds rest = rest_of_update(input);
-  const double apart = played(one_by_one, spec), together = played(aligned, aligned.schedules[0]);
+  const double apart = update_time(one_by_one, spec, kReference),
+               together = update_time(aligned, aligned.schedules[0], kReference);
   EXPECT_NEAR(apart / (rest + g_e + g_b + 31 * f + g_h + f_h).value, 1, 1e-6);
   EXPECT_NEAR(together / (rest + g_e + g_b + 32 * f + f_h).value, 1, 1e-6);
   EXPECT_NEAR((apart - together) / (g_h - f).value, 1, 1e-3);
   const Scenario longer = loaded(8192, ""), longer_aligned = loaded(8192, at_once);
-  EXPECT_NEAR(played(longer, longer.schedules[0]) / played(longer_aligned, longer_aligned.schedules[0]), 1, 1e-9);
+  EXPECT_NEAR(update_time(longer, longer.schedules[0], kReference) /
+                  update_time(longer_aligned, longer_aligned.schedules[0], kReference),
+              1, 1e-9);
 }
 
 }  // namespace

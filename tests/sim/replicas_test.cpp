@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -22,7 +21,10 @@
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
+#include "tests/support/one_program.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -35,17 +37,6 @@ ScheduleSpec replicas(const std::string& name, Island replica, const std::string
   spec.inner = replica == Island::kGpu ? "" : inner;
   spec.inner_updates = inner_updates;
   return spec;
-}
-
-double play_time(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network) {
-  const SteadyPlay play = play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, network);
-  EXPECT_TRUE(play.measured.periodic) << spec.label;
-  return play.measured.update_time.value;
-}
-
-double expected_time(const Scenario& scenario, const ScheduleSpec& spec) {
-  const Costs costs = price(scenario, spec);
-  return closed_form({spec, costs, costs.kinds[0], scenario.training.gradient_accumulation_steps, 1}).value;
 }
 
 /// Two or three equal node groups, apart or not.
@@ -83,14 +74,14 @@ TEST(Replicas, TakeTheirClosedFormWithEveryScheduleInside) {
           spec.outer_dtype = static_cast<OuterDtype>(random.integer(0, 3));
           if (seed % 4 != 0 && replica == Island::kGpu) continue;  // schedules_test has many of these
           const double expected = expected_time(scenario, spec);
-          const double simgrid = play_time(scenario, spec, NetworkKind::kSimgrid);
+          const double simgrid = update_time(scenario, spec, NetworkKind::kSimgrid);
           const std::string what = std::string(name) + " " + name_of(replica) + " " + spec.inner;
           EXPECT_NEAR(simgrid / expected, 1, 1e-6) << what << " seed " << seed;
           const NodeGroup& group = scenario.cluster.nodes[0];
           const bool on_one_link = replica == Island::kGroup && scenario.cluster.fabric.between_groups;
           const bool shared = is_sharded_inside(spec) && group.gpus * (on_one_link ? group.count : 1) > 1;
           if (shared || scenario.cluster.fabric.oversubscription > 1) continue;
-          EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kReference) / simgrid, 1, 1e-9)
+          EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kReference) / simgrid, 1, 1e-9)
               << what << " seed " << seed;
           alike.insert(what);
         }
@@ -117,16 +108,16 @@ TEST(Replicas, AMeetingOfShardsIsWhatArithmeticSays) {
   const Scenario scenario = two_sites();
   ScheduleSpec spec = replicas("diloco", Island::kGroup, "zero3", 5);
   spec.outer_dtype = OuterDtype::kFp32;
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   const double meeting = 2 * (5e-6 + 30e-3) + 4 * P / 125e6 + (3 + 6) * P / 1.6e12;
   const Costs costs = price(scenario, spec);
   const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
   const double expected = zero3_closed_form(input).value + meeting / 5;
-  EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kSimgrid) / expected, 1, 1e-9);
+  EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kSimgrid) / expected, 1, 1e-9);
   // int8 sends a quarter, and touches a quarter of what it sends.
   spec.outer_dtype = OuterDtype::kInt8;
   const double small = 2 * (5e-6 + 30e-3) + P / 125e6 + (2.25 + 5.25) * P / 1.6e12;
-  EXPECT_NEAR(play_time(scenario, spec, NetworkKind::kSimgrid) / (expected + (small - meeting) / 5), 1, 1e-9);
+  EXPECT_NEAR(update_time(scenario, spec, NetworkKind::kSimgrid) / (expected + (small - meeting) / 5), 1, 1e-9);
 }
 
 TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
@@ -134,7 +125,7 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   // which is less; of the 2 steps between nodes both cross, 12 are inside nodes, of 3 us.
   const Scenario scenario = two_sites();
   const ScheduleSpec spec = replicas("diloco", Island::kGroup, "ddp", 5);
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   const Costs costs = price(scenario, spec);
   const ScheduleInput input{spec, costs, costs.kinds[0], 4, 1};
   ASSERT_EQ(exchanges(input).size(), 1u);
@@ -149,7 +140,7 @@ TEST(Replicas, WholeParametersMeetInOneRingOverAllRanks) {
   // parameters and the master written.
   const double outer = ((4 + 4 + 2) + (2 + 8) + (8 + 2 + 4)) * P / 1.6e12;
   const double expected = ddp_closed_form(input).value + (tree + outer) / 5;
-  for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-9);
+  for (const NetworkKind network : kNetworks) EXPECT_NEAR(update_time(scenario, spec, network) / expected, 1, 1e-9);
 }
 
 TEST(Replicas, OfUnequalSizeWaitForTheSlower) {
@@ -158,7 +149,7 @@ TEST(Replicas, OfUnequalSizeWaitForTheSlower) {
   scenario.cluster.nodes[0].count = 3;
   const ScheduleSpec spec = replicas("diloco", Island::kGroup, "ddp", 4);
   const double expected = expected_time(scenario, spec);  // of the first group
-  for (const NetworkKind network : kNetworks) EXPECT_NEAR(play_time(scenario, spec, network) / expected, 1, 1e-6);
+  for (const NetworkKind network : kNetworks) EXPECT_NEAR(update_time(scenario, spec, network) / expected, 1, 1e-6);
 }
 
 TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
@@ -167,7 +158,7 @@ TEST(Replicas, SendAndKeepWhatTheirShardsSay) {
   Scenario scenario = two_sites();
   scenario.training.gradient_accumulation_steps = 1;
   scenario.model.tie_word_embeddings = false;
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   const double head = 512.0 * 10000 + 2 * 512;
   ScheduleSpec spec = replicas("diloco", Island::kGroup, "zero3", 4);
   spec.outer_dtype = OuterDtype::kFp32;
@@ -215,11 +206,9 @@ double two_flows(double under_way, NetworkKind network) {
   Tables tables;
   ProgramBuilder program(tables, {"communication"});
   program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{100}});
-  EventGraph graph;
+  EventGraph graph = graph_of_one(tables, program);
   graph.links = {{"link", BytesPerSecond{10}}};
   graph.paths = {{{0}, Window{2, Bytes{under_way}, Seconds{2}}}};
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
   graph.ranks = {{0, {0}, 1}};
   graph.groups = {{{0}, {{Seconds{0}, Seconds{0}, {{0, Bytes{100}}, {0, Bytes{100}}}, Bytes{100}}}}};
   return play(graph, network, {}).end.value;
@@ -238,9 +227,8 @@ TEST(Windows, ThatBindAreToldWithWhatToDo) {
   scenario.cluster.fabric.latency = Seconds{30e-3};
   const auto warning = [&](const std::string& code) {
     const RunResult result = advised(scenario, scenario.schedules[0], NetworkKind::kReference);
-    for (const Warning& each : result.warnings)
-      if (each.code == code) return each;
-    return Warning{};
+    const Warning* const found = warning_of(result, code);
+    return found == nullptr ? Warning{} : *found;
   };
   EXPECT_EQ(warning("window_bound").message,
             "window-bound: 2 channels x 4 MiB per 60 ms carry 140 MB/s between two nodes, whose links would carry 11.2 "
@@ -279,9 +267,9 @@ TEST(TrainingStatistics, WhatTimeDoesNotShowIsToldOfEverySchedule) {
 }
 
 std::string message(const Scenario& scenario, const ScheduleSpec& spec, const std::string& code) {
-  for (const Warning& warning : advised(scenario, spec, NetworkKind::kReference).warnings)
-    if (warning.code == code) return warning.message;
-  return "";
+  const RunResult result = advised(scenario, spec, NetworkKind::kReference);
+  const Warning* const warning = warning_of(result, code);
+  return warning == nullptr ? "" : warning->message;
 }
 
 TEST(TrainingStatistics, NodeGroupsMayMakeTheirOwnNumbersOfUpdates) {

@@ -56,8 +56,7 @@ TEST(FoldStages, EveryRankOfAModelReplicaDoesTheSameFoldedOrNot) {
     const Folded folded = fold(graph);
     ASSERT_EQ(graph.ranks.size(), 16u);
     EXPECT_EQ(folded.graph.ranks.size(), 4u) << spec.name << " seed " << seed;
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
-      expect_same_by_rank(graph, folded, network, spec.name + " seed " + std::to_string(seed));
+    expect_same_by_rank(graph, folded, spec.name + " seed " + std::to_string(seed));
   }
 }
 
@@ -75,8 +74,7 @@ TEST(FoldStages, WhereOneNodeIsSlowItsReplicaIsPlayedBesideTheOther) {
     const EventGraph graph = build(spec, price(scenario, spec), kMicroBatches, kUpdates);
     const Folded folded = fold(graph);
     EXPECT_EQ(folded.graph.ranks.size(), 8u) << name;
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
-      expect_same_by_rank(graph, folded, network, name);
+    expect_same_by_rank(graph, folded, name);
   }
 }
 
