@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "models/read/load.hpp"
@@ -14,6 +13,7 @@
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"
 #include "sim/what_if/ladder.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -45,6 +45,11 @@ TEST(FairWords, SayWhatAGainIsDueTo) {
   EXPECT_EQ(words_of(1, 1, 0.97), "acco is 0.970 times as fast as zero1 at the same batch: it gains nothing.");
 }
 
+/// Of those schedules of a scenario.
+FairComparison fair_of(const Scenario& scenario, const std::vector<int>& chosen) {
+  return fair_comparison(scenario, compare(scenario, chosen, NetworkKind::kReference), NetworkKind::kReference);
+}
+
 TEST(Fairness, ABatchThatGrowsIsNoBalance) {
   // Communication takes a hundred times as long as the computation, and ACCO spreads it over as many more samples. At
   // the same batch that is the baseline's too: serial ZeRO-1 then takes a half longer, and the work of ranks of which
@@ -53,8 +58,7 @@ TEST(Fairness, ABatchThatGrowsIsNoBalance) {
   scenario.cluster.nodes[0].devices[0].slowdown = 1;
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   scenario.cluster.nodes[1].devices[0].slowdown = 1.02;
-  const FairComparison fair =
-      fair_comparison(scenario, compare(scenario, {3}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison fair = fair_of(scenario, {3});
   ASSERT_EQ(fair.gains.size(), 1U);
   const FairGain& gain = fair.gains[0];
   EXPECT_GT(gain.speedup, 10);
@@ -88,8 +92,7 @@ TEST(FairWords, SayWhatAPartIsWorth) {
 
 TEST(Fairness, IsAskedOnlyOfUnlikeRanks) {
   const Scenario alike = sample_scenario(2, 2);
-  EXPECT_TRUE(fair_comparison(alike, compare(alike, {0, 3}, NetworkKind::kReference), NetworkKind::kReference)
-                  .baselines.empty());
+  EXPECT_TRUE(fair_of(alike, {0, 3}).baselines.empty());
 }
 
 /// Two GPUs, the second twice as slow.
@@ -106,8 +109,7 @@ TEST(Fairness, CountsTheTokensOfSequencesAsEveryResultDoes) {
   // many would be 6.
   Scenario scenario = unlike_pair();
   scenario.training.unsteady.lengths.histogram = {{128, 1}};
-  const FairComparison fair =
-      fair_comparison(scenario, compare(scenario, {0, 3}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison fair = fair_of(scenario, {0, 3});
   ASSERT_FALSE(fair.baselines.empty());
   for (const FairBaseline& each : fair.baselines) EXPECT_LT(each.speedup, 2) << each.label;
 }
@@ -121,8 +123,7 @@ TEST(Fairness, APartHasThePausesOfItsOwnRanksOnly) {
     pause.every_updates = 10;
     pause.duration = Seconds{100};
     scenario.training.unsteady.pauses = {pause};
-    const FairComparison fair =
-        fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
+    const FairComparison fair = fair_of(scenario, {0});
     std::vector<double> times;
     for (const FairBaseline& each : fair.baselines)
       if (!each.part.empty()) times.push_back(each.update_time.value);
@@ -142,8 +143,7 @@ TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
   Scenario scenario = sample_scenario(1, 4);
   for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
   scenario.cluster.nodes[0].devices[3].slowdown = 2;
-  const std::vector<RunResult> results = compare(scenario, {3}, NetworkKind::kReference);  // without the baseline
-  const FairComparison fair = fair_comparison(scenario, results, NetworkKind::kReference);
+  const FairComparison fair = fair_of(scenario, {3});  // without the baseline
   ASSERT_EQ(fair.gains.size(), 1U);
   EXPECT_NEAR(fair.gains[0].speedup, 2 * 3.5 / 4, 0.05);
   EXPECT_NEAR(fair.gains[0].hidden, 1, 0.03);
@@ -157,14 +157,12 @@ TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
   scenario.schedules.push_back(sample_schedule("zero3"));
   Scenario sharded = scenario;
   sharded.baseline = "zero3";
-  const FairComparison equal =
-      fair_comparison(sharded, compare(sharded, {4}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison equal = fair_of(sharded, {4});
   EXPECT_EQ(equal.words[1],
             "zero3 communicates in every micro-batch and a node group has one micro-batch size, so the work of unlike "
             "GPUs inside \"nodes\" stays equal.");
   // Nobody but the baseline: the sentence is about balance alone.
-  const FairComparison alone =
-      fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison alone = fair_of(scenario, {0});
   EXPECT_TRUE(alone.gains.empty());
   EXPECT_NE(alone.words.front().find("times as fast as zero1 as written."), std::string::npos) << alone.words.front();
 }
@@ -177,10 +175,7 @@ TEST(Fairness, SaysWhatTheSlowerKindAdds) {
   for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
   Device& slow = scenario.cluster.nodes[0].devices[1];
   slow.slowdown = 3;
-  const auto adding = [&] {
-    return fair_comparison(scenario, compare(scenario, {0, 3}, NetworkKind::kReference), NetworkKind::kReference)
-        .adding;
-  };
+  const auto adding = [&] { return fair_of(scenario, {0, 3}).adding; };
   EXPECT_FALSE(adding()) << "slowed, and of the same kind";
   slow.name = "other GPU";
   slow.memory.value *= 2;
@@ -265,7 +260,7 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
 
 TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
   Random random(62);
-  for (int i = 0; i < cases(60, 6); ++i) {
+  for (int i = 0; i < cases(60, 15); ++i) {
     Scenario scenario = random_mix(random, i);
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
@@ -276,11 +271,10 @@ TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
           ladder(scenario, baseline_of(scenario), *schedule_labelled(scenario, gain.label), evaluations);
       const Rung& last = walked.rungs.back();
       if (!last.times_same_batch) continue;
-      const auto same =
-          std::find_if(results.begin(), results.end(), [&](const RunResult& each) { return each.label == gain.label; });
+      const RunResult& same = result_labelled(results, gain.label);
       EXPECT_NEAR(*last.speedup_same_batch / gain.same_batch(), 1, 0.01) << i << " " << gain.label;
       EXPECT_NEAR(*last.times_same_batch / gain.hidden, 1, 0.01) << i << " " << gain.label;
-      EXPECT_NEAR(same->over_best_synchronous.value_or(gain.hidden) / gain.hidden, 1, 0.01) << i << " " << gain.label;
+      EXPECT_NEAR(same.over_best_synchronous.value_or(gain.hidden) / gain.hidden, 1, 0.01) << i << " " << gain.label;
     }
   }
 }

@@ -2,8 +2,6 @@
 // without a disturbance the one that a vanishing disturbance comes to?
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -71,7 +69,7 @@ TEST(Lockstep, IsLeftWhereADisturbanceEndsIt) {
 TEST(Lockstep, AJitterThatGoesToNothingGoesToTheFigureWithoutIt) {
   Random random(49);
   const std::vector<std::string> names = {"ddp", "zero1", "acco", "dpu", "wp", "pipesgd", "diloco", "local_sgd"};
-  for (int i = 0; i < cases(30, 4); ++i) {
+  for (int i = 0; i < cases(30, 8); ++i) {
     const int count = one_of(random, std::vector<int>{2, 4}), gpus = one_of(random, std::vector<int>{2, 4});
     const int stages = i % 2 == 0 ? 2 : 1;
     const std::string text =
