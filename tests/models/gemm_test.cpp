@@ -250,14 +250,16 @@ TEST(AttentionTime, OneBlockTakesAsLongAsOneMultiprocessorNeeds) {
   EXPECT_NEAR(attention_time(a, false, d, Dtype::kBf16).value, 128.0 * 128 * 512 / 1e12, 1e-8);
 }
 
+/// 8 sequences of 8192 tokens in 64 heads as wide as that.
+double of_heads(double head, const Device& d, bool backward = false) {
+  return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, backward, d, Dtype::kBf16).value;
+}
+
 TEST(AttentionTime, WideHeadsRunSlower) {
   Device d = plain_device();
   d.attention = AttentionFit{0.5, 0.5, 0, 1, 0, 0, 1, Seconds{0}, {}};
-  const auto time = [&](double head) {
-    return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, false, d, Dtype::kBf16).value;
-  };
-  EXPECT_NEAR(time(128) / time(64), 2, 0.02);   // twice the work
-  EXPECT_NEAR(time(256) / time(128), 4, 0.02);  // twice the work at half the rate
+  EXPECT_NEAR(of_heads(128, d) / of_heads(64, d), 2, 0.02);   // twice the work
+  EXPECT_NEAR(of_heads(256, d) / of_heads(128, d), 4, 0.02);  // twice the work at half the rate
 }
 
 TEST(AttentionTime, SoftmaxCostsANarrowHeadMore) {
@@ -265,18 +267,12 @@ TEST(AttentionTime, SoftmaxCostsANarrowHeadMore) {
   // time, not 1/2; the rate is that of heads of 128, where nothing changes.
   Device d = plain_device();
   d.attention = AttentionFit{0.5, 0.5, 0, 0, 0, 0, 1, Seconds{0}, {}};
-  const auto time = [&](double head) {
-    return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, false, d, Dtype::kBf16).value;
-  };
-  const double wide = time(128);
+  const double wide = of_heads(128, d);
   d.attention->softmax = 64;
-  EXPECT_DOUBLE_EQ(time(128), wide);
-  EXPECT_NEAR(time(64) / time(128), 2.0 / 3, 0.001);
+  EXPECT_DOUBLE_EQ(of_heads(128, d), wide);
+  EXPECT_NEAR(of_heads(64, d) / of_heads(128, d), 2.0 / 3, 0.001);
   // Backward has none.
-  const auto back = [&](double head) {
-    return attention_time({8, 64, 64, 8192, head, head, 8192.0 * 8192, 8192, Bytes{2}}, true, d, Dtype::kBf16).value;
-  };
-  EXPECT_NEAR(back(64) / back(128), 0.5, 0.001);
+  EXPECT_NEAR(of_heads(64, d, true) / of_heads(128, d, true), 0.5, 0.001);
 }
 
 TEST(AttentionTime, MemoryIsReadAtItsShareOfTheBandwidth) {

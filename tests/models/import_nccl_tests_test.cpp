@@ -7,11 +7,11 @@
 #include <optional>
 #include <set>
 
-#include "models/collectives/links.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -82,7 +82,7 @@ TEST(ImportNcclTests, SeveralTestsAndALogBetweenTheLines) {
       imported(std::string(kRanks) + kHeading + "     1048576        262144     float     sum\n" +
                "     1048576        262144     float     sum      -1    100.0\n");
   EXPECT_EQ(cut.samples.size(), 0u);
-  EXPECT_NE(cut.notes.at(0).find("is cut short"), std::string::npos);
+  EXPECT_TRUE(holds(cut.notes.at(0), "is cut short"));
 }
 
 TEST(ImportNcclTests, WhatIsLeftOutIsSaid) {
@@ -100,10 +100,10 @@ TEST(ImportNcclTests, WhatIsLeftOutIsSaid) {
   EXPECT_EQ(one.samples.size(), 1u);
   EXPECT_EQ(one.skipped, 4);
   ASSERT_EQ(one.notes.size(), 4u);
-  EXPECT_NE(one.notes[0].find("all_reduce.log:8: left out: moves no bytes"), std::string::npos);
-  EXPECT_NE(one.notes[1].find("wrong results"), std::string::npos);
-  EXPECT_NE(one.notes[2].find("its size over its time is 10.49"), std::string::npos);
-  EXPECT_NE(one.notes[3].find("no time that is a number"), std::string::npos);
+  EXPECT_TRUE(holds(one.notes[0], "all_reduce.log:8: left out: moves no bytes"));
+  EXPECT_TRUE(holds(one.notes[1], "wrong results"));
+  EXPECT_TRUE(holds(one.notes[2], "its size over its time is 10.49"));
+  EXPECT_TRUE(holds(one.notes[3], "no time that is a number"));
 }
 
 TEST(ImportNcclTests, ComplaintsThatAreAlikeAreOneLine) {
@@ -188,9 +188,9 @@ TEST(ImportNcclTests, RowsAreKnownWithoutTheirHeading) {
 
 TEST(ImportNcclTests, LinesThatLookLikeRowsAreNotCalledNone) {
   const std::string wrong = refusal_of("a 1048576 float sum -1 100.0 10.49 15.73 0 90.0 11.65 17.48 0\n");
-  EXPECT_NE(wrong.find("1 line looks like a row"), std::string::npos) << wrong;
-  EXPECT_NE(wrong.find("all_reduce.log:1: \"a 1048576 float"), std::string::npos) << wrong;
-  EXPECT_NE(refusal_of("hello\n").find("holds no row of nccl-tests"), std::string::npos);
+  EXPECT_TRUE(holds(wrong, "1 line looks like a row"));
+  EXPECT_TRUE(holds(wrong, "all_reduce.log:1: \"a 1048576 float"));
+  EXPECT_TRUE(holds(refusal_of("hello\n"), "holds no row of nccl-tests"));
 }
 
 TEST(ImportNcclTests, TheCommandInTheLogSaysWhichCollective) {
@@ -215,14 +215,13 @@ TEST(ImportNcclTests, AllThatIsMissingIsAskedForAtOnce) {
   EXPECT_EQ(one.notes[1], "log.txt: busbw is 1.4995 times algbw, as in an all_reduce on 4 ranks");
   NcclTestsOptions options;
   options.ranks = 4;
-  EXPECT_NE(imported(std::string(kHeading) + kRow, options).notes.at(0).find("how many nodes; write --nodes N"),
-            std::string::npos);
+  EXPECT_TRUE(holds(imported(std::string(kHeading) + kRow, options).notes.at(0), "how many nodes; write --nodes N"));
   // Each process for itself.
   const std::string alone =
       "# nThread 1 nGpus 1\n#  Rank  0 Group  0 Pid  11 on    alpha device  0 [0x07] NVIDIA A100\n";
   const NcclTestsImport single = imported(alone + kHeading + kRow);
-  EXPECT_NE(single.notes.at(0).find("ran on one rank"), std::string::npos) << single.notes[0];
-  EXPECT_NE(single.notes.at(0).find("MPI=1"), std::string::npos) << single.notes[0];
+  EXPECT_TRUE(holds(single.notes.at(0), "ran on one rank")) << single.notes[0];
+  EXPECT_TRUE(holds(single.notes.at(0), "MPI=1")) << single.notes[0];
 }
 
 TEST(ImportNcclTests, LogsOfAmdAreRefusedAsSuch) {
@@ -233,7 +232,7 @@ TEST(ImportNcclTests, LogsOfAmdAreRefusedAsSuch) {
        {ranks + kHeading + kRow, std::string("# rccl-tests version 2.12.10\n") + kHeading + kRow,
         "RCCL version : 2.21.5-HEAD:1234\n" + (kHeading + std::string(kRow))}) {
     const std::string wrong = refusal_of(text);
-    EXPECT_NE(wrong.find("AMD's GPUs, which are not modelled"), std::string::npos) << wrong;
+    EXPECT_TRUE(holds(wrong, "AMD's GPUs, which are not modelled"));
   }
 }
 
@@ -246,7 +245,7 @@ TEST(ImportNcclTests, ARunThatContradictsItsRanksIsLeftOutWhole) {
                                        "    0    90.0   11.65   17.48      0\n");
   EXPECT_TRUE(one.samples.empty());
   EXPECT_EQ(one.skipped, 2);
-  EXPECT_NE(one.notes[0].find("4 ranks and all_reduce do not make"), std::string::npos) << one.notes[0];
+  EXPECT_TRUE(holds(one.notes[0], "4 ranks and all_reduce do not make"));
 }
 
 TEST(ImportNcclTests, SplitGroupsAreNotTakenForOneRun) {
@@ -256,7 +255,7 @@ TEST(ImportNcclTests, SplitGroupsAreNotTakenForOneRun) {
                                        "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
                                        "    0    90.0   11.65   17.48      0\n");
   EXPECT_TRUE(one.samples.empty());
-  EXPECT_NE(one.notes[0].find("write --ranks N --nodes N"), std::string::npos) << one.notes[0];
+  EXPECT_TRUE(holds(one.notes[0], "write --ranks N --nodes N"));
 }
 
 TEST(ImportNcclTests, RanksAndCollectiveCanBeSaid) {
@@ -265,10 +264,10 @@ TEST(ImportNcclTests, RanksAndCollectiveCanBeSaid) {
       "  0\n";
   const NcclTestsImport without = imported(kHeading + row, {}, "log.txt");
   EXPECT_EQ(without.samples.size(), 0u);
-  EXPECT_NE(without.notes.at(0).find("--collective"), std::string::npos);
+  EXPECT_TRUE(holds(without.notes.at(0), "--collective"));
   NcclTestsOptions options;
   options.collective = "all_reduce";
-  EXPECT_NE(imported(kHeading + row, options, "log.txt").notes.at(0).find("--ranks"), std::string::npos);
+  EXPECT_TRUE(holds(imported(kHeading + row, options, "log.txt").notes.at(0), "--ranks"));
   options.ranks = 4;
   options.nodes = 1;
   EXPECT_EQ(imported(kHeading + row, options, "log.txt").samples.size(), 1u);
@@ -288,8 +287,8 @@ TEST(ImportNcclTests, TheJsonFormWithoutItsEnvironment) {
   EXPECT_EQ(one.samples[0].ranks, 2);
   EXPECT_EQ(one.samples[0].nodes, 2);
   EXPECT_EQ(one.skipped, 1);
-  for (const std::string& each : one.notes) EXPECT_EQ(each.find("SECRET"), std::string::npos);
-  EXPECT_EQ(write_collective_samples(one.samples).find("alpha"), std::string::npos);
+  for (const std::string& each : one.notes) EXPECT_FALSE(holds(each, "SECRET"));
+  EXPECT_FALSE(holds(write_collective_samples(one.samples), "alpha"));
   EXPECT_THROW(imported("{\"results\": 3}"), ScenarioError);
 }
 
@@ -376,14 +375,12 @@ TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {
   };
   // A single cluster is meant by whatever all rows call it.
   EXPECT_EQ(errors("a,there,all_reduce,8,1,8,1\na,there,all_reduce,8,1,16,1\n"), "none");
-  EXPECT_NE(errors("a,there,all_reduce,8,1,8,1\na,elsewhere,all_reduce,8,1,8,1\n")
-                .find("s.csv:3:3: fabric: no cluster has the name \"elsewhere\""),
-            std::string::npos);
-  EXPECT_NE(errors("a,here,all_reduce,9,1,8,1\n").find("do not fit"), std::string::npos);
-  EXPECT_NE(errors("a,here,sum,8,1,8,1\n")
-                .find("collective: \"sum\" is no collective; write all_reduce, reduce_scatter, "
-                      "all_gather, broadcast, all_to_all, send_recv or send"),
-            std::string::npos);
+  EXPECT_TRUE(holds(errors("a,there,all_reduce,8,1,8,1\na,elsewhere,all_reduce,8,1,8,1\n"),
+                    "s.csv:3:3: fabric: no cluster has the name \"elsewhere\""));
+  EXPECT_TRUE(holds(errors("a,here,all_reduce,9,1,8,1\n"), "do not fit"));
+  EXPECT_TRUE(holds(errors("a,here,sum,8,1,8,1\n"),
+                    "collective: \"sum\" is no collective; write all_reduce, reduce_scatter, "
+                    "all_gather, broadcast, all_to_all, send_recv or send"));
 }
 
 TEST(CollectiveSamples, RowsThatDoNotFitTheClusterAreOneLine) {
@@ -443,13 +440,12 @@ TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
       R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"count": 1, "gpus": 8, "device": "A100-SXM4-80GB",
           "intra": {"kind": "nvswitch", "bandwidth": "300 GB/s", "efficiency": 0.5}}]})";
   const std::string text = cluster_with_links(cluster, "c.json", {fit}, "us");
-  EXPECT_NE(text.find("\"efficiency\": 0.7123"), std::string::npos);
-  EXPECT_NE(text.find("\"bandwidth\": \"300 GB/s\""), std::string::npos);
-  EXPECT_NE(text.find("\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"), std::string::npos);
+  EXPECT_TRUE(holds(text, "\"efficiency\": 0.7123"));
+  EXPECT_TRUE(holds(text, "\"bandwidth\": \"300 GB/s\""));
+  EXPECT_TRUE(holds(text, "\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"));
   EXPECT_THROW(cluster_with_links("[]", "c.json", {fit}, "us"), ScenarioError);
-  EXPECT_EQ(text.find("nccl"), std::string::npos);
-  EXPECT_NE(cluster_with_links(cluster, "c.json", {fit}, "us", NcclRelease{27}).find("\"nccl\": \"2.27\""),
-            std::string::npos);
+  EXPECT_FALSE(holds(text, "nccl"));
+  EXPECT_TRUE(holds(cluster_with_links(cluster, "c.json", {fit}, "us", NcclRelease{27}), "\"nccl\": \"2.27\""));
 }
 
 }  // namespace

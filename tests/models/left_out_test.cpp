@@ -4,33 +4,13 @@
 #include <string>
 
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "tests/models/scenario_files.hpp"
+#include "tests/models/parallel_files.hpp"
 
 namespace accosim {
 namespace {
 
-class LeftOut : public ScenarioFiles {
- protected:
-  LeftOut() {
-    files.write("models/twelve.json", R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 12,
-      "num_attention_heads": 8, "num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 100,
-      "max_position_embeddings": 128, "hidden_act": "silu"})");
-  }
-
-  void write(int steps, const std::string& schedules) {
-    path_ = files.write("p.json", R"({"schema": "accosim.scenario/1", "model": "models/twelve.json",
-      "cluster": {"nodes": [{"name": "a", "count": 4, "gpus": 8, "device": "devices/gpu.json",
-    "intra": {"kind": "nvswitch", "bandwidth": "100 GB/s"}, "nics": {"bandwidth": "100 Gbit/s"}}]},
-      "training": {"sequence_length": 128, "micro_batch_size": 4,
-      "gradient_accumulation_steps": )" +
-                                      std::to_string(steps) + R"(, "train_tokens": 80e6}, "schedules": )" + schedules +
-                                      "}");
-  }
-
-  std::string path_;
-};
+class LeftOut : public ReadParallel {};
 
 TEST_F(LeftOut, SchedulesThatCannotBeHadAreLeftOutWhereOthersCan) {
   write(8, R"([{"name": "zero3"}, {"name": "zero1"}, {"name": "ddp"}])");

@@ -20,6 +20,7 @@
 #include "sim/sweep/rows.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace accosim {
 namespace {
@@ -54,13 +55,6 @@ std::string text_of(const auto& write) {
   std::ostringstream out;
   write(out);
   return out.str();
-}
-
-std::string words(const std::string& text) {
-  std::string words;
-  std::istringstream in(text);
-  for (std::string word; in >> word;) words += word + " ";
-  return words;
 }
 
 TEST(MetricTable, EachIsKeptInAMemberOfItsOwn) {
@@ -171,9 +165,9 @@ TEST(SweepCsv, WhatASpreadsheetWouldCalculateIsAText) {
 TEST(MetricTable, RunAndCompareShowThoseThatSaySo) {
   const RunResult result = full_result();
   const ConsoleOptions wide{.width = 400};
-  const std::string run = words(text_of([&](std::ostream& out) { write_run(out, two_gpus(), result, {}, wide); }));
+  const std::string run = unwrapped(text_of([&](std::ostream& out) { write_run(out, two_gpus(), result, {}, wide); }));
   for (const Metric* const metric : metrics_by(&Metric::run))
-    EXPECT_NE(run.find(words(metric->run.name + (" " + in_words(metric->format, *metric->figure.of(result))))),
+    EXPECT_NE(run.find(unwrapped(metric->run.name + (" " + in_words(metric->format, *metric->figure.of(result))))),
               std::string::npos)
         << metric->key;
   const std::string table =
