@@ -270,7 +270,7 @@ TEST(GraphDot, HostileNamesStayNames) {
                                  "</svg>", "//", "/*", "\xe2\x80\xae"}) {
     ScheduleGraph graph = gathered_one_by_one(3);
     graph.label = graph.kinds[0] = name;
-    EXPECT_FALSE(holds(text_of(graph), '\x1b'));
+    EXPECT_FALSE(holds(text_of(graph), "\x1b"));
     graph.graph.programs[0].lane_names[0] = graph.graph.labels[0].name = name;
     const DotFile dot = parse_dot(dot_of({graph}));
     EXPECT_EQ(dot.error, "") << name;

@@ -80,7 +80,7 @@ TEST(Page, NamesThatMeanHarmAreTextsAndNoMore) {
   timeline.timeline.graph.labels = {{hostile, OpClass::kForward}};
   page.timelines = {timeline};
   const std::string text = text_of_json(scenario, page);
-  EXPECT_FALSE(holds(text, '<'));
+  EXPECT_FALSE(holds(text, "<"));
   EXPECT_FALSE(holds(text, "\xe2\x80\xa8"));
   EXPECT_FALSE(holds(text, "\xe2\x80\xa9"));
   const Json document = Json::parse(text);
@@ -374,11 +374,11 @@ TEST_F(Answer, WhereABatchHasGrownTheSynchronousScheduleThatIsBestThereIsNamed) 
   scenario.best_synchronous = AddedSchedule{0, "zero1", "", {}};
   const double asked = samples_asked(scenario);
   scenario.best_by_batch = {{asked, 0.1, "zero1"}, {1.5 * asked, 0.09, "zero1, micro-batch 6"}};
-  const std::string said = fmt::format(
+  const std::string best = fmt::format(
       "; at {:.0f} samples a step the best synchronous schedule is zero1, "
       "micro-batch 6.",
       1.5 * asked);
-  EXPECT_TRUE(holds(said(), said));
+  EXPECT_TRUE(holds(said(), best));
   scenario.best_by_batch.pop_back();
   EXPECT_FALSE(holds(said(), "samples a step the best"));
 }

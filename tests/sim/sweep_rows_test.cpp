@@ -58,7 +58,7 @@ TEST(SweepRows, ReadBackAsTheyWere) {
     row.schedules[0].fit.verdict = FitVerdict::kDoesNotFit;
     const std::string line = line_of(heading, row);
     EXPECT_EQ(line_of(heading, read_row(heading, line, "f", 2)), line);
-    EXPECT_FALSE(holds(line, '\n'));
+    EXPECT_FALSE(holds(line, "\n"));
   }
   Row late = row_of(0, 1, 2);
   EXPECT_FALSE(holds(line_of(heading, late), "updates_late")) << "rows are as they were";
