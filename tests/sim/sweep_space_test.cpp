@@ -218,6 +218,19 @@ TEST(FlatRanges, APriceThatChangesIsAChangeAndSoIsRoom) {
   EXPECT_TRUE(flat_ranges(rows).empty());
 }
 
+/// Of all points, played here.
+std::vector<Row> all_rows(const Sweep& sweep, const Heading& heading, PartCache& cache) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < heading.points; ++i)
+    rows.push_back(play_point(sweep, heading, i, NetworkKind::kReference, cache));
+  return rows;
+}
+
+std::vector<Row> all_rows(const Sweep& sweep, const Heading& heading) {
+  PartCache cache;
+  return all_rows(sweep, heading, cache);
+}
+
 TEST(FlatRanges, WhereHostsCopyTheAdaptersChangeNothing) {
   // Two nodes whose hosts copy 21.2 GB/s, sent and received together: 10.6 GB/s each way. Four adapters of B carry
   // 4 x 0.8846 x B, which is more from B = 3.0 GB/s, 24 Gbit/s, on. So 10 Gbit/s is slower, and from 25 on all is
@@ -229,10 +242,7 @@ TEST(FlatRanges, WhereHostsCopyTheAdaptersChangeNothing) {
   sweep.tuned = false;
   sweep.space = {.kind = Space::Kind::kAxis, .axis = parse_axis(pointer + "=10,25,100,400 Gbit/s")};
   const Heading heading = heading_of(sweep, NetworkKind::kReference);
-  SweepRows rows{heading, {}};
-  PartCache cache;
-  for (std::size_t i = 0; i < heading.points; ++i)
-    rows.rows.push_back(play_point(sweep, heading, i, NetworkKind::kReference, cache));
+  const SweepRows rows{heading, all_rows(sweep, heading)};
   EXPECT_EQ(rows.rows[0].binds->term, "wire");
   EXPECT_FALSE(rows.rows[0].binds->copied);
   EXPECT_GT(rows.rows[0].schedules[0].update_time, 1.001 * rows.rows[1].schedules[0].update_time);
@@ -262,10 +272,7 @@ TEST(FlatRanges, WhereTheSlotsOfTheGpusBindIsNotCalledTheWire) {
   sweep.space = {.kind = Space::Kind::kAxis,
                  .axis = parse_axis("/cluster/nodes/0/nics/bandwidth=100,200,250,400,800 Gbit/s")};
   const Heading heading = heading_of(sweep, NetworkKind::kReference);
-  SweepRows rows{heading, {}};
-  PartCache cache;
-  for (std::size_t i = 0; i < heading.points; ++i)
-    rows.rows.push_back(play_point(sweep, heading, i, NetworkKind::kReference, cache));
+  const SweepRows rows{heading, all_rows(sweep, heading)};
   for (const std::size_t i : {0, 1}) EXPECT_EQ(rows.rows[i].binds->term, "wire") << i;
   for (const std::size_t i : {2, 3, 4}) EXPECT_EQ(rows.rows[i].binds->term, "slots") << i;
   const std::vector<FlatRange> ranges = flat_ranges(rows);
@@ -342,25 +349,21 @@ TEST(Parts, AreKindsAndNodeGroupsThatAreNoKind) {
   EXPECT_EQ(slow.cluster.nodes[0].gpus, 3);
 }
 
-/// The rows of a sweep of the shipped mix of H100 and A100 nodes, played here.
-std::vector<Row> played(const std::vector<std::string>& axes, PartCache& cache) {
+/// The rows of a sweep of the shipped mix of H100 and A100 nodes.
+std::vector<Row> played(const std::string& axis, PartCache& cache, bool tuned) {
   Sweep sweep{"h100_a100", {}, {"zero1", "acco"}, {}, true};
-  for (const std::string& axis : axes)
-    sweep.space.parts.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(axis)});
-  const Heading heading = heading_of(sweep, NetworkKind::kReference);
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < heading.points; ++i)
-    rows.push_back(play_point(sweep, heading, i, NetworkKind::kReference, cache));
-  return rows;
+  sweep.tuned = tuned;
+  sweep.space.parts.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(axis)});
+  return all_rows(sweep, heading_of(sweep, NetworkKind::kReference), cache);
 }
 
 // The A100s' adapters are nothing to the H100s alone, so two rates of those are one part; the number of A100 nodes is,
 // as the H100s then do as many samples as are asked of both.
 TEST(SweepFair, APartIsPlayedOnceForAllPointsAtWhichItIsTheSame) {
   PartCache cache;
-  const std::vector<Row> rows = played({"/cluster/nodes/1/nics/bandwidth=50,200 Gbit/s"}, cache);
+  const std::vector<Row> rows = played("/cluster/nodes/1/nics/bandwidth=50,200 Gbit/s", cache, false);
   EXPECT_EQ(cache.size(), 3U) << "the H100 once, the A100 at either rate";
-  played({"/cluster/nodes/1/count=1,2"}, cache);
+  played("/cluster/nodes/1/count=1,2", cache, false);
   EXPECT_EQ(cache.size(), 7U) << "both kinds at either number";
   for (const Row& row : rows) {
     ASSERT_TRUE(row.done()) << row.failure;
@@ -375,7 +378,7 @@ TEST(SweepFair, APartIsPlayedOnceForAllPointsAtWhichItIsTheSame) {
 // Without an A100 all GPUs are alike: the whole is its own part.
 TEST(SweepFair, AlikeGpusAreTheirOwnPart) {
   PartCache cache;
-  const std::vector<Row> rows = played({"/cluster/nodes/1/count=0,1"}, cache);
+  const std::vector<Row> rows = played("/cluster/nodes/1/count=0,1", cache, true);
   ASSERT_TRUE(rows[0].alone);
   EXPECT_EQ(rows[0].alone->part, "");
   EXPECT_EQ(*rows[0].schedules[rows[0].alone->schedule].over_alone, 1);
@@ -394,11 +397,7 @@ std::pair<Heading, std::vector<Row>> over_stages(const std::string& stages, cons
   sweep.space.parts.push_back(
       {.kind = Space::Kind::kAxis, .axis = parse_axis("/training/parallel/pipeline_parallel_size=" + stages)});
   const Heading heading = heading_of(sweep, NetworkKind::kReference);
-  std::vector<Row> rows;
-  PartCache cache;
-  for (std::size_t i = 0; i < heading.points; ++i)
-    rows.push_back(play_point(sweep, heading, i, NetworkKind::kReference, cache));
-  return {heading, rows};
+  return {heading, all_rows(sweep, heading)};
 }
 
 TEST(SweepLeftOut, ARowKeepsTheSchedulesThatCanBeHad) {
