@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "build_info/programs.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/program.hpp"
-#include "tests/support/told.hpp"
 
 namespace accosim {
 namespace {

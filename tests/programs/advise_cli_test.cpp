@@ -8,9 +8,9 @@
 #include <map>
 #include <regex>
 
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/told.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace accosim {

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
-#include "tests/support/told.hpp"
 
 namespace accosim {
 namespace {

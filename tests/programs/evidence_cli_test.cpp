@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/gpu_document.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/scratch.hpp"
-#include "tests/support/told.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace accosim {

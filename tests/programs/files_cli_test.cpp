@@ -12,9 +12,9 @@
 
 #include "build_info/programs.hpp"
 #include "build_info/project.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/told.hpp"
 
 namespace accosim {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/programs/measured_machine.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
-#include "tests/support/measured_machine.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/told.hpp"
 
 namespace accosim {
 namespace {

@@ -7,8 +7,8 @@
 #include "sim/app/help_text.hpp"
 #include "sim/app/shell/shell.hpp"
 #include "sim/app/verbs.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
-#include "tests/support/told.hpp"
 
 namespace accosim {
 namespace {

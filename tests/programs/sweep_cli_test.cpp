@@ -7,10 +7,10 @@
 #include <regex>
 
 #include "models/spec/shipped.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/told.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace accosim {

@@ -16,9 +16,9 @@
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {

@@ -12,7 +12,8 @@
 #include "models/collectives/route.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
-#include "tests/support/fabric_nodes.hpp"
+#include "models/spec/device.hpp"
+#include "models/spec/fabrics.hpp"
 #include "tests/support/gpus.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
@@ -136,6 +137,30 @@ TEST(FabricSize, BallsFallIntoBins) {
     last = greatest_load(flows);
   }
   EXPECT_LT(last, 8);
+}
+
+/// Nodes of A100 with adapters of a kind, of 25 GB/s all of which is reached and without collisions.
+NodeGroup group_of_kind(const std::string& kind, int gpus, int adapters) {
+  NodeGroup group;
+  group.count = 8;
+  group.gpus = gpus;
+  group.devices.assign(static_cast<std::size_t>(gpus), Device{});
+  for (Device& device : group.devices) device.architecture = "ampere";
+  group.intra = usual_intra("nvswitch", "ampere");
+  group.intra.bandwidth = BytesPerSecond{300e9};
+  group.nics = usual_nics(kind);
+  group.nics.count = adapters;
+  group.nics.bandwidth = BytesPerSecond{25e9};
+  group.nics.efficiency = 1;
+  group.nics.collisions = 0;
+  return group;
+}
+
+Cluster cluster_of(const NodeGroup& group, int nodes) {
+  Cluster cluster;
+  cluster.nodes = {group};
+  cluster.nodes.front().count = nodes;
+  return cluster;
 }
 
 TEST(FabricSize, CollisionsTakeLongerOnMoreNodes) {

@@ -18,10 +18,10 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -88,6 +88,13 @@ std::vector<std::string> op_names(const EventGraph& graph, const std::string& la
       if (program.lane_names[l] == lane && op.kind != OpKind::kLoopBegin && op.kind != OpKind::kLoopEnd)
         names.push_back(graph.labels[op.label].name);
   return names;
+}
+
+TEST(Schedules, AccoSendsTwiceAnIdealZero1) {
+  // But for the counts of 4 bytes, which 8 ranks all-reduce in both rounds.
+  const Scenario scenario = sample_scenario(2, 4);
+  const double zero1 = sent(scenario, sample_schedule("zero1"));
+  EXPECT_NEAR(sent(scenario, sample_schedule("acco")), 2 * zero1 + 2 * 2 * 7.0 / 8 * 4, 1e-3);
 }
 
 TEST(AccoFamily, SendsWhatItsFormsSay) {

@@ -17,10 +17,10 @@
 #include "sim/result/phases.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -33,6 +33,12 @@ ScheduleSpec local(const std::string& name, int inner_updates) {
   spec.inner_updates = inner_updates;
   if (spec.name == "slowmo") spec.outer_every = inner_updates;
   return spec;
+}
+
+TEST(Schedules, LocalSgdSendsItsParametersOnceInSoManyUpdates) {
+  // In an all-reduce of 2-byte elements among 8 ranks.
+  const Scenario scenario = sample_scenario(2, 4);
+  EXPECT_NEAR(sent(scenario, local("local_sgd", 5)), 3.5 * parameters_of(scenario) / 5, 1e-3);
 }
 
 TEST(LocalSchedules, SendAllThatTheyHaveOnceARound) {
