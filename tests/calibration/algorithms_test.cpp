@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "calibration/base/names.hpp"
-#include "calibration/ranks/local_transport.hpp"
 #include "calibration/train/training.hpp"
 #include "models/base/errors.hpp"
 #include "models/spec/training.hpp"

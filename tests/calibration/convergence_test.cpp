@@ -10,6 +10,7 @@
 #include "models/base/errors.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace accocal {
 namespace {
@@ -131,6 +132,7 @@ TEST(Convergence, SmallComparisonEndToEnd) {
   EXPECT_NE(larger_markdown(twice, "larger.svg").find("| streaming_diloco-e3m0 |"), std::string::npos);
 
   // Threads come and go; the numbers stay.
+  if (!thorough()) return;
   ConvergenceOptions one_at_a_time = small();
   one_at_a_time.jobs = 1;
   EXPECT_EQ(convergence_json(converge(one_at_a_time, [](const std::string&) {})), convergence_json(report));

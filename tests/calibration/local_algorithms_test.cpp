@@ -12,7 +12,6 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/train/e3m0.hpp"
-#include "models/base/errors.hpp"
 #include "tests/support/recursions.hpp"
 #include "tests/support/workloads.hpp"
 

@@ -9,7 +9,6 @@
 #include "calibration/base/names.hpp"
 #include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/gather.hpp"
-#include "tests/support/random.hpp"
 
 namespace accocal {
 namespace {

@@ -6,8 +6,6 @@
 #include <algorithm>
 
 #include "calibration/base/names.hpp"
-#include "models/base/errors.hpp"
-#include "tests/support/program.hpp"
 #include "tests/support/random.hpp"
 
 namespace accocal {

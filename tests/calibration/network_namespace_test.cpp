@@ -1,6 +1,5 @@
 // Networks in namespaces: is the rate what was asked for, is nothing outside touched, is nothing left, and what is said
 // where they are not allowed? Names of networks too.
-#include <fcntl.h>
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -10,7 +9,6 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>

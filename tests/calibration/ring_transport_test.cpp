@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <sstream>
 
 #include "calibration/base/names.hpp"

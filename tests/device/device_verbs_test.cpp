@@ -4,16 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "calibration/base/names.hpp"
 #include "calibration/base/random.hpp"
 #include "calibration/device/device_workload.hpp"
 #include "calibration/ranks/local_transport.hpp"
-#include "calibration/train/data.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
 #include "tests/on_host/on_host.hpp"

@@ -1,11 +1,8 @@
 // The kernels that go by elements (sums, casts, optimizers), random numbers, and the loads that hold a device.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "tests/device/kernel_cases.hpp"

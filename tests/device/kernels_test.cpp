@@ -3,12 +3,8 @@
 // order it is made in does not matter then); the result in bf16 is rounded once more, by up to 2^-8 of itself.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <type_traits>
-#include <vector>
 
 #include "tests/device/kernel_cases.hpp"
 
@@ -18,9 +14,7 @@ namespace {
 TYPED_TEST(Kernels, EmbedForward) {
   using Real = TypeParam;
   constexpr int kVocabulary = 11;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     Values token, position;
     const auto width = static_cast<std::size_t>(s.width);
     const Values text = random_text(s, kVocabulary, this->random_);
@@ -43,9 +37,7 @@ TYPED_TEST(Kernels, EmbedForward) {
 TYPED_TEST(Kernels, EmbedBackward) {
   using Real = TypeParam;
   constexpr int kVocabulary = 11;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     Values dx, dtoken, dposition;
     const auto width = static_cast<std::size_t>(s.width);
     const Values text = random_text(s, kVocabulary, this->random_);
@@ -106,9 +98,7 @@ double chain_of(int rows) { return rows / 32.0 + 16; }
 
 TYPED_TEST(Kernels, NormForward) {
   using Real = TypeParam;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     Values x, gain, bias;
     const auto in = this->random(size_of(s), -2, 3, shift, x);
     const auto gains = this->random(static_cast<std::size_t>(s.width), 0.5, 2, shift, gain);
@@ -203,9 +193,7 @@ TYPED_TEST(Kernels, NormBackward) {
 
 TYPED_TEST(Kernels, BiasBackward) {
   using Real = TypeParam;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     Values dy, dbias;
     const auto d = this->random(size_of(s), -1, 1, shift, dy);
     const auto sums = this->random(static_cast<std::size_t>(s.width), -1, 1, shift, dbias);
@@ -255,9 +243,7 @@ TYPED_TEST(Kernels, Gelu) {
 
 TYPED_TEST(Kernels, SplitAndMergeHeads) {
   using Real = TypeParam;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     for (const int parts : {1, 3}) {
       Values x;
       const auto in = this->random(size_of(s) * static_cast<std::size_t>(parts), -1, 1, shift, x);
@@ -285,9 +271,7 @@ TYPED_TEST(Kernels, SplitAndMergeHeads) {
 
 TYPED_TEST(Kernels, SoftmaxForward) {
   using Real = TypeParam;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     if (s.tokens() > 1000) continue;  // matrices of context x context
     Values scores;
     const auto weights = this->random(matrix_size(s), -4, 4, shift, scores);
@@ -312,9 +296,7 @@ TYPED_TEST(Kernels, SoftmaxForward) {
 TYPED_TEST(Kernels, SoftmaxBackward) {
   using Real = TypeParam;
   constexpr double kFactor = 0.125;
-  for (const Case& sizes : kCases) {
-    const TokenShape& s = sizes.s;
-    const int shift = sizes.shift;
+  for (const auto& [s, shift] : kCases) {
     if (s.tokens() > 1000) continue;
     Values weights = random_values<Real>(matrix_size(s), 0, 0.2, this->random_), d;
     const auto gradient = this->random(matrix_size(s), -1, 1, shift, d);

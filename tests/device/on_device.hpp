@@ -1,7 +1,6 @@
 // Vectors to the device and back, for tests of what runs there.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "calibration/device/device.hpp"

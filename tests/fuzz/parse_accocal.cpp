@@ -2,10 +2,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>

@@ -1,6 +1,5 @@
 // Parsers of what a scenario is made of, and what comes out of a small one.
 #include <cmath>
-#include <memory>
 #include <sstream>
 
 #include "models/base/csv.hpp"

@@ -1,7 +1,6 @@
 // What all parsers share: what counts as a refusal, and the scratch folder.
 #include "tests/fuzz/parsers.hpp"
 
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

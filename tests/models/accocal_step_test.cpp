@@ -233,15 +233,10 @@ TEST(AccocalStep, TheLoaderRefusesWhatAccocalDoesNot) {
   const std::string llama =
       R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 128, "num_attention_heads": 2, )"
       R"("intermediate_size": 256, "vocab_size": 100, "max_position_embeddings": 64})";
-  const std::string relu =
-      R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 128, "n_head": 2, "n_positions": 64, "vocab_size": 100, )"
-      R"("activation_function": "relu"})";
-  const std::string untied =
-      R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 128, "n_head": 2, "n_positions": 64, "vocab_size": 100, )"
-      R"("tie_word_embeddings": false})";
-  const std::string narrow =
-      R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 128, "n_head": 2, "n_positions": 64, "vocab_size": 100, )"
-      R"("n_inner": 256})";
+  const std::string gpt2 = std::string(kGpt2).substr(0, std::string(kGpt2).size() - 1);
+  const std::string relu = gpt2 + R"(, "activation_function": "relu"})";
+  const std::string untied = gpt2 + R"(, "tie_word_embeddings": false})";
+  const std::string narrow = gpt2 + R"(, "n_inner": 256})";
   const Case cases[] = {
       {llama.c_str(), "", zero1, "has rotary positions"},
       {relu.c_str(), "", zero1, "another activation than gelu_new"},

@@ -7,11 +7,11 @@
 #include <optional>
 #include <set>
 
-#include "models/collectives/links.hpp"
 #include "models/fit/write_links.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -28,13 +28,22 @@ const char* const kHeading =
     "#wrong\n"
     "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n";
 
+/// Of an all-reduce of 4-byte elements: out of place with these figures, in place in 90 us.
+std::string row_of(const std::string& time, const std::string& algbw = "10.49", const std::string& busbw = "15.73",
+                   int wrong = 0, int bytes = 1048576) {
+  return fmt::format("{:>12}{:>14}     float     sum      -1{:>9}{:>8}{:>8}{:>7}    90.0   11.65   17.48      0\n",
+                     bytes, bytes / 4, time, algbw, busbw, wrong);
+}
+
+/// 1 MiB in 100 us is 10.486 GB/s; 4 ranks: busbw 1.5 of it.
+const std::string kRow = row_of("100.0");
+
 NcclTestsImport imported(const std::string& text, const NcclTestsOptions& options = {},
                          const std::string& name = "all_reduce.log") {
   return import_nccl_tests(text, name, options);
 }
 
 TEST(ImportNcclTests, TakesTheOutOfPlaceTimesAndCountsRanksAndHosts) {
-  // 1 MiB in 100 us is 10.486 GB/s; 4 ranks: busbw 1.5 of it.
   const std::string text = std::string(kRanks) + kHeading +
                            "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    "
                            "50.0   20.97   31.46      0\n# Out of bounds values : 0 OK\n";
@@ -63,15 +72,12 @@ TEST(ImportNcclTests, OldVersionsLeaveCellsBlankAndHaveNoCountOfWrong) {
 }
 
 TEST(ImportNcclTests, SeveralTestsAndALogBetweenTheLines) {
-  const std::string row =
-      "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48    "
-      "  0\n";
   const std::string gather =
       "     1048576        65536     float    none      -1    100.0   10.49    7.86    N/A    90.0   11.65   17.48     "
       " 0\n";
   const NcclTestsImport both = imported(
       "# Collective test starting: all_reduce_perf\n" + std::string(kRanks) + kHeading +
-      "alpha:11:11 [0] NCCL INFO Channel 00/08 : 0 1 2 3\n" + row +
+      "alpha:11:11 [0] NCCL INFO Channel 00/08 : 0 1 2 3\n" + kRow +
       "mpirun: some 17 words of noise\n# Collective test starting: all_gather_perf\n" + kRanks + kHeading + gather);
   ASSERT_EQ(both.samples.size(), 2u);
   EXPECT_EQ(both.samples[0].kind, CollectiveKind::kAllReduce);
@@ -82,41 +88,26 @@ TEST(ImportNcclTests, SeveralTestsAndALogBetweenTheLines) {
       imported(std::string(kRanks) + kHeading + "     1048576        262144     float     sum\n" +
                "     1048576        262144     float     sum      -1    100.0\n");
   EXPECT_EQ(cut.samples.size(), 0u);
-  EXPECT_NE(cut.notes.at(0).find("is cut short"), std::string::npos);
+  EXPECT_TRUE(holds(cut.notes.at(0), "is cut short"));
 }
 
 TEST(ImportNcclTests, WhatIsLeftOutIsSaid) {
-  const NcclTestsImport one = imported(std::string(kRanks) + kHeading +
-                                       "           0             0     float     sum      -1    10.0    0.00    0.00   "
-                                       "   0    90.0   11.65   17.48      0\n"
-                                       "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
-                                       "    7    90.0   11.65   17.48      0\n"
-                                       "     1048576        262144     float     sum      -1    100.0   99.00   15.73  "
-                                       "    0    90.0   11.65   17.48      0\n"
-                                       "     1048576        262144     float     sum      -1      nan   10.49   15.73  "
-                                       "    0    90.0   11.65   17.48      0\n"
-                                       "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
-                                       "    0    90.0   11.65   17.48      0\n");
+  const NcclTestsImport one =
+      imported(std::string(kRanks) + kHeading + row_of("10.0", "0.00", "0.00", 0, 0) +
+               row_of("100.0", "10.49", "15.73", 7) + row_of("100.0", "99.00") + row_of("nan") + kRow);
   EXPECT_EQ(one.samples.size(), 1u);
   EXPECT_EQ(one.skipped, 4);
   ASSERT_EQ(one.notes.size(), 4u);
-  EXPECT_NE(one.notes[0].find("all_reduce.log:8: left out: moves no bytes"), std::string::npos);
-  EXPECT_NE(one.notes[1].find("wrong results"), std::string::npos);
-  EXPECT_NE(one.notes[2].find("its size over its time is 10.49"), std::string::npos);
-  EXPECT_NE(one.notes[3].find("no time that is a number"), std::string::npos);
+  EXPECT_TRUE(holds(one.notes[0], "all_reduce.log:8: left out: moves no bytes"));
+  EXPECT_TRUE(holds(one.notes[1], "wrong results"));
+  EXPECT_TRUE(holds(one.notes[2], "its size over its time is 10.49"));
+  EXPECT_TRUE(holds(one.notes[3], "no time that is a number"));
 }
 
 TEST(ImportNcclTests, ComplaintsThatAreAlikeAreOneLine) {
   std::string text = std::string(kRanks) + kHeading;
-  for (int i = 0; i < 62; ++i)
-    text += fmt::format(
-        "     1048576        262144     float     sum      -1    {}.0   99.00   15.73      0    90.0   11.65   17.48   "
-        "   0\n",
-        100 + i);
-  text +=
-      "     1048576        262144     float     sum      -1      nan   10.49   15.73      0    90.0   11.65   17.48 "
-      "0\n";
-  const NcclTestsImport one = imported(text);
+  for (int i = 0; i < 62; ++i) text += row_of(std::to_string(100 + i) + ".0", "99.00");
+  const NcclTestsImport one = imported(text + row_of("nan"));
   EXPECT_EQ(one.skipped, 63);
   ASSERT_EQ(one.notes.size(), 2u);
   EXPECT_EQ(one.notes[0],
@@ -144,10 +135,6 @@ std::string refusal_of(const std::string& text, const std::string& name = "all_r
   }
   return "none";
 }
-
-const char* const kRow =
-    "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48      "
-    "0\n";
 
 TEST(ImportNcclTests, WhatLaunchersPutBeforeEachLineIsPassedOver) {
   const std::string plain = std::string("# Collective test starting: all_reduce_perf\n") + kRanks + kHeading + kRow +
@@ -188,9 +175,9 @@ TEST(ImportNcclTests, RowsAreKnownWithoutTheirHeading) {
 
 TEST(ImportNcclTests, LinesThatLookLikeRowsAreNotCalledNone) {
   const std::string wrong = refusal_of("a 1048576 float sum -1 100.0 10.49 15.73 0 90.0 11.65 17.48 0\n");
-  EXPECT_NE(wrong.find("1 line looks like a row"), std::string::npos) << wrong;
-  EXPECT_NE(wrong.find("all_reduce.log:1: \"a 1048576 float"), std::string::npos) << wrong;
-  EXPECT_NE(refusal_of("hello\n").find("holds no row of nccl-tests"), std::string::npos);
+  EXPECT_TRUE(holds(wrong, "1 line looks like a row"));
+  EXPECT_TRUE(holds(wrong, "all_reduce.log:1: \"a 1048576 float"));
+  EXPECT_TRUE(holds(refusal_of("hello\n"), "holds no row of nccl-tests"));
 }
 
 TEST(ImportNcclTests, TheCommandInTheLogSaysWhichCollective) {
@@ -207,7 +194,7 @@ TEST(ImportNcclTests, TheCommandInTheLogSaysWhichCollective) {
 TEST(ImportNcclTests, AllThatIsMissingIsAskedForAtOnce) {
   // 15.73 of bus bandwidth over 10.49 are 1.4995 = 2 (n - 1) / n: four ranks, and an all-reduce, as no other has more
   // than 1.
-  const NcclTestsImport one = imported(std::string(kHeading) + kRow, {}, "log.txt");
+  const NcclTestsImport one = imported(kHeading + kRow, {}, "log.txt");
   ASSERT_EQ(one.notes.size(), 2u);
   EXPECT_EQ(one.notes[0],
             "log.txt:3: left out: does not say of which collective, on how many ranks and on how many nodes; write "
@@ -215,14 +202,13 @@ TEST(ImportNcclTests, AllThatIsMissingIsAskedForAtOnce) {
   EXPECT_EQ(one.notes[1], "log.txt: busbw is 1.4995 times algbw, as in an all_reduce on 4 ranks");
   NcclTestsOptions options;
   options.ranks = 4;
-  EXPECT_NE(imported(std::string(kHeading) + kRow, options).notes.at(0).find("how many nodes; write --nodes N"),
-            std::string::npos);
+  EXPECT_TRUE(holds(imported(kHeading + kRow, options).notes.at(0), "how many nodes; write --nodes N"));
   // Each process for itself.
   const std::string alone =
       "# nThread 1 nGpus 1\n#  Rank  0 Group  0 Pid  11 on    alpha device  0 [0x07] NVIDIA A100\n";
   const NcclTestsImport single = imported(alone + kHeading + kRow);
-  EXPECT_NE(single.notes.at(0).find("ran on one rank"), std::string::npos) << single.notes[0];
-  EXPECT_NE(single.notes.at(0).find("MPI=1"), std::string::npos) << single.notes[0];
+  EXPECT_TRUE(holds(single.notes.at(0), "ran on one rank")) << single.notes[0];
+  EXPECT_TRUE(holds(single.notes.at(0), "MPI=1")) << single.notes[0];
 }
 
 TEST(ImportNcclTests, LogsOfAmdAreRefusedAsSuch) {
@@ -231,49 +217,41 @@ TEST(ImportNcclTests, LogsOfAmdAreRefusedAsSuch) {
     ranks.replace(at, 11, "AMD Instinct MI300X");
   for (const std::string& text :
        {ranks + kHeading + kRow, std::string("# rccl-tests version 2.12.10\n") + kHeading + kRow,
-        "RCCL version : 2.21.5-HEAD:1234\n" + (kHeading + std::string(kRow))}) {
+        "RCCL version : 2.21.5-HEAD:1234\n" + (kHeading + kRow)}) {
     const std::string wrong = refusal_of(text);
-    EXPECT_NE(wrong.find("AMD's GPUs, which are not modelled"), std::string::npos) << wrong;
+    EXPECT_TRUE(holds(wrong, "AMD's GPUs, which are not modelled"));
   }
 }
 
 TEST(ImportNcclTests, ARunThatContradictsItsRanksIsLeftOutWhole) {
   // 1 MiB in 100 us is 10.49 GB/s; 4 ranks make a busbw of 15.73 of it, 2 make 10.49. The small row cannot tell.
-  const NcclTestsImport one = imported(std::string(kRanks) + kHeading +
-                                       "        1024           256     float     sum      -1    10.0    0.10    0.10   "
-                                       "   0    10.0   0.10   0.10      0\n"
-                                       "     1048576        262144     float     sum      -1    100.0   10.49   10.49  "
-                                       "    0    90.0   11.65   17.48      0\n");
+  const NcclTestsImport one = imported(std::string(kRanks) + kHeading + row_of("10.0", "0.10", "0.10", 0, 1024) +
+                                       row_of("100.0", "10.49", "10.49"));
   EXPECT_TRUE(one.samples.empty());
   EXPECT_EQ(one.skipped, 2);
-  EXPECT_NE(one.notes[0].find("4 ranks and all_reduce do not make"), std::string::npos) << one.notes[0];
+  EXPECT_TRUE(holds(one.notes[0], "4 ranks and all_reduce do not make"));
 }
 
 TEST(ImportNcclTests, SplitGroupsAreNotTakenForOneRun) {
   std::string ranks = kRanks;
   ranks.replace(ranks.rfind("Group  0"), 8, "Group  1");
-  const NcclTestsImport one = imported(ranks + kHeading +
-                                       "     1048576        262144     float     sum      -1    100.0   10.49   15.73  "
-                                       "    0    90.0   11.65   17.48      0\n");
+  const NcclTestsImport one = imported(ranks + kHeading + kRow);
   EXPECT_TRUE(one.samples.empty());
-  EXPECT_NE(one.notes[0].find("write --ranks N --nodes N"), std::string::npos) << one.notes[0];
+  EXPECT_TRUE(holds(one.notes[0], "write --ranks N --nodes N"));
 }
 
 TEST(ImportNcclTests, RanksAndCollectiveCanBeSaid) {
-  const std::string row =
-      "     1048576        262144     float     sum      -1    100.0   10.49   15.73      0    90.0   11.65   17.48    "
-      "  0\n";
-  const NcclTestsImport without = imported(kHeading + row, {}, "log.txt");
+  const NcclTestsImport without = imported(kHeading + kRow, {}, "log.txt");
   EXPECT_EQ(without.samples.size(), 0u);
-  EXPECT_NE(without.notes.at(0).find("--collective"), std::string::npos);
+  EXPECT_TRUE(holds(without.notes.at(0), "--collective"));
   NcclTestsOptions options;
   options.collective = "all_reduce";
-  EXPECT_NE(imported(kHeading + row, options, "log.txt").notes.at(0).find("--ranks"), std::string::npos);
+  EXPECT_TRUE(holds(imported(kHeading + kRow, options, "log.txt").notes.at(0), "--ranks"));
   options.ranks = 4;
   options.nodes = 1;
-  EXPECT_EQ(imported(kHeading + row, options, "log.txt").samples.size(), 1u);
+  EXPECT_EQ(imported(kHeading + kRow, options, "log.txt").samples.size(), 1u);
   options.collective = "gather_all";
-  EXPECT_THROW(imported(kHeading + row, options), ScenarioError);
+  EXPECT_THROW(imported(kHeading + kRow, options), ScenarioError);
 }
 
 TEST(ImportNcclTests, TheJsonFormWithoutItsEnvironment) {
@@ -288,8 +266,8 @@ TEST(ImportNcclTests, TheJsonFormWithoutItsEnvironment) {
   EXPECT_EQ(one.samples[0].ranks, 2);
   EXPECT_EQ(one.samples[0].nodes, 2);
   EXPECT_EQ(one.skipped, 1);
-  for (const std::string& each : one.notes) EXPECT_EQ(each.find("SECRET"), std::string::npos);
-  EXPECT_EQ(write_collective_samples(one.samples).find("alpha"), std::string::npos);
+  for (const std::string& each : one.notes) EXPECT_FALSE(holds(each, "SECRET"));
+  EXPECT_FALSE(holds(write_collective_samples(one.samples), "alpha"));
   EXPECT_THROW(imported("{\"results\": 3}"), ScenarioError);
 }
 
@@ -352,56 +330,50 @@ TEST(ImportNcclTests, NonsenseIsRefused) {
   EXPECT_THROW(imported(kRanks, options), ScenarioError);
 }
 
-TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {
+/// Samples of a cluster "here", of two nodes with 8 GPUs.
+std::vector<MeasuredCollective> read_here(const std::string& text) {
   Cluster cluster;
   cluster.name = "here";
   cluster.nodes = {sample_nodes(2, 8)};
-  const auto shared = std::make_shared<const Cluster>(cluster);
+  return read_collective_samples(text, "s.csv", {std::make_shared<const Cluster>(cluster)});
+}
+
+const std::string kColumns = "source,fabric,collective,ranks,nodes,bytes,time_us";
+
+/// What is said of these rows under kColumns.
+std::vector<std::string> errors_of_rows(const std::string& rows) {
+  try {
+    read_here(kColumns + "\n" + rows);
+  } catch (const ScenarioError& error) {
+    return error.errors;
+  }
+  return {};
+}
+
+TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {
   const std::string text =
       write_collective_samples({{"us", "here", CollectiveKind::kAllToAll, 16, 2, Bytes{4096}, Seconds{12.5e-6}}});
   EXPECT_TRUE(holds_collectives("# a comment\n" + text));
   EXPECT_FALSE(holds_collectives("source,device,kind\n"));
-  const std::vector<MeasuredCollective> read = read_collective_samples(text, "s.csv", {shared});
+  const std::vector<MeasuredCollective> read = read_here(text);
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(read[0].query.kind, CollectiveKind::kAllToAll);
   EXPECT_EQ(read[0].query.ranks, 16);
   EXPECT_DOUBLE_EQ(read[0].time.value, 12.5e-6);
-  const auto errors = [&](const std::string& row) -> std::string {
-    try {
-      read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us\n" + row, "s.csv", {shared});
-    } catch (const ScenarioError& error) {
-      return error.errors.at(0);
-    }
-    return "none";
-  };
   // A single cluster is meant by whatever all rows call it.
-  EXPECT_EQ(errors("a,there,all_reduce,8,1,8,1\na,there,all_reduce,8,1,16,1\n"), "none");
-  EXPECT_NE(errors("a,there,all_reduce,8,1,8,1\na,elsewhere,all_reduce,8,1,8,1\n")
-                .find("s.csv:3:3: fabric: no cluster has the name \"elsewhere\""),
-            std::string::npos);
-  EXPECT_NE(errors("a,here,all_reduce,9,1,8,1\n").find("do not fit"), std::string::npos);
-  EXPECT_NE(errors("a,here,sum,8,1,8,1\n")
-                .find("collective: \"sum\" is no collective; write all_reduce, reduce_scatter, "
-                      "all_gather, broadcast, all_to_all, send_recv or send"),
-            std::string::npos);
+  EXPECT_TRUE(errors_of_rows("a,there,all_reduce,8,1,8,1\na,there,all_reduce,8,1,16,1\n").empty());
+  EXPECT_TRUE(holds(errors_of_rows("a,there,all_reduce,8,1,8,1\na,elsewhere,all_reduce,8,1,8,1\n").at(0),
+                    "s.csv:3:3: fabric: no cluster has the name \"elsewhere\""));
+  EXPECT_TRUE(holds(errors_of_rows("a,here,all_reduce,9,1,8,1\n").at(0), "do not fit"));
+  EXPECT_TRUE(holds(errors_of_rows("a,here,sum,8,1,8,1\n").at(0),
+                    "collective: \"sum\" is no collective; write all_reduce, reduce_scatter, "
+                    "all_gather, broadcast, all_to_all, send_recv or send"));
 }
 
 TEST(CollectiveSamples, RowsThatDoNotFitTheClusterAreOneLine) {
-  Cluster cluster;
-  cluster.name = "here";
-  cluster.nodes = {sample_nodes(2, 8)};
-  const auto errors = [&](const std::string& rows) {
-    try {
-      read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us\n" + rows, "s.csv",
-                              {std::make_shared<const Cluster>(cluster)});
-    } catch (const ScenarioError& error) {
-      return error.errors;
-    }
-    return std::vector<std::string>();
-  };
   std::string rows = "a,here,all_reduce,16,2,8,1\n";
   for (int i = 1; i <= 30; ++i) rows += fmt::format("a,here,all_reduce,{},4,{},1\n", 32, 1024 * i);
-  const std::vector<std::string> one = errors(rows);
+  const std::vector<std::string> one = errors_of_rows(rows);
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(
       one[0],
@@ -409,28 +381,20 @@ TEST(CollectiveSamples, RowsThatDoNotFitTheClusterAreOneLine) {
       "this, the first here); name the cluster that they ran on, or leave such rows out");
   // Of another cluster.
   const std::vector<std::string> other =
-      errors("a,here,all_reduce,16,2,8,1\na,there,all_reduce,16,2,8,1\na,there,all_reduce,16,2,16,1\n");
+      errors_of_rows("a,here,all_reduce,16,2,8,1\na,there,all_reduce,16,2,8,1\na,there,all_reduce,16,2,16,1\n");
   ASSERT_EQ(other.size(), 1u);
   EXPECT_EQ(other[0],
             "s.csv:3:3: fabric: no cluster has the name \"there\" (2 rows like this, the first here); given: \"here\"");
 }
 
 TEST(CollectiveSamples, NameTheReleaseOfNccl) {
-  Cluster cluster;
-  cluster.name = "here";
-  cluster.nodes = {sample_nodes(2, 8)};
-  const auto shared = std::make_shared<const Cluster>(cluster);
-  const std::vector<MeasuredCollective> read = read_collective_samples(
-      "source,fabric,collective,ranks,nodes,bytes,time_us,nccl\na,here,all_reduce,16,2,8,1,2.27\n"
-      "a,here,all_reduce,16,2,8,1,\n",
-      "s.csv", {shared});
+  const std::string columns = kColumns + ",nccl\n";
+  const std::vector<MeasuredCollective> read =
+      read_here(columns + "a,here,all_reduce,16,2,8,1,2.27\na,here,all_reduce,16,2,8,1,\n");
   ASSERT_EQ(read.size(), 2u);
   EXPECT_EQ(read[0].nccl, NcclRelease{27});
   EXPECT_EQ(read[1].nccl, std::nullopt);
-  EXPECT_THROW(read_collective_samples("source,fabric,collective,ranks,nodes,bytes,time_us,nccl\n"
-                                       "a,here,all_reduce,16,2,8,1,27\n",
-                                       "s.csv", {shared}),
-               ScenarioError);
+  EXPECT_THROW(read_here(columns + "a,here,all_reduce,16,2,8,1,27\n"), ScenarioError);
 }
 
 TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
@@ -443,13 +407,12 @@ TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
       R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"count": 1, "gpus": 8, "device": "A100-SXM4-80GB",
           "intra": {"kind": "nvswitch", "bandwidth": "300 GB/s", "efficiency": 0.5}}]})";
   const std::string text = cluster_with_links(cluster, "c.json", {fit}, "us");
-  EXPECT_NE(text.find("\"efficiency\": 0.7123"), std::string::npos);
-  EXPECT_NE(text.find("\"bandwidth\": \"300 GB/s\""), std::string::npos);
-  EXPECT_NE(text.find("\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"), std::string::npos);
+  EXPECT_TRUE(holds(text, "\"efficiency\": 0.7123"));
+  EXPECT_TRUE(holds(text, "\"bandwidth\": \"300 GB/s\""));
+  EXPECT_TRUE(holds(text, "\"/nodes/0/intra/efficiency\": \"accosim fit, 12 collectives"));
   EXPECT_THROW(cluster_with_links("[]", "c.json", {fit}, "us"), ScenarioError);
-  EXPECT_EQ(text.find("nccl"), std::string::npos);
-  EXPECT_NE(cluster_with_links(cluster, "c.json", {fit}, "us", NcclRelease{27}).find("\"nccl\": \"2.27\""),
-            std::string::npos);
+  EXPECT_FALSE(holds(text, "nccl"));
+  EXPECT_TRUE(holds(cluster_with_links(cluster, "c.json", {fit}, "us", NcclRelease{27}), "\"nccl\": \"2.27\""));
 }
 
 }  // namespace

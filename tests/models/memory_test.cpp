@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -18,6 +17,12 @@ namespace accosim {
 namespace {
 
 constexpr double kGb = 1e9;
+
+ScheduleSpec spec_of(const std::string& name) {
+  ScheduleSpec s;
+  s.name = name;
+  return s;
+}
 
 double gigabytes(const char* method) { return memory_formula(method, 7.5e9, 64).value / kGb; }
 
@@ -38,17 +43,12 @@ TEST(MemoryFormula, GivesEveryRowOfTable1) {
 
 TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
   const auto bytes = [](const ScheduleSpec& spec) { return memory_formula(spec, 1, 4, 8).value; };
-  const auto spec_named = [](const char* name) {
-    ScheduleSpec spec;
-    spec.name = name;
-    return spec;
-  };
-  ScheduleSpec spec = spec_named("pipesgd");
+  ScheduleSpec spec = spec_of("pipesgd");
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 12);
   spec.delay = 3;
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 3 * 2 + 12);
-  EXPECT_DOUBLE_EQ(bytes(spec_named("sapipe")), 2 + 2 + 2 + 2 + 12);  // sums beside own gradients, predictions
-  spec = spec_named("acco");
+  EXPECT_DOUBLE_EQ(bytes(spec_of("sapipe")), 2 + 2 + 2 + 2 + 12);  // sums beside own gradients, predictions
+  spec = spec_of("acco");
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 12 / 4.0);
   spec.zero_stage = 2;
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + (2 + 12) / 4.0);
@@ -56,27 +56,27 @@ TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
   EXPECT_DOUBLE_EQ(bytes(spec), (2 + 2 + 2 + 12) / 4.0);
   for (const auto& [name, expected] : {std::pair("zero1", 4.0), std::pair("zero2", 2 + 2 / 4.0),
                                        std::pair("zero3", 4 / 4.0), std::pair("dpu", 2 + 2 / 4.0)}) {
-    spec = spec_named(name);
+    spec = spec_of(name);
     spec.offload_optimizer = true;
     EXPECT_DOUBLE_EQ(bytes(spec), expected) << name;
   }
-  spec = spec_named("zero2");  // PyTorch's has whole parameters too, gathered ones that stay
+  spec = spec_of("zero2");  // PyTorch's has whole parameters too, gathered ones that stay
   spec.runs_as = "zero3";
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + (2 + 12) / 4.0);
   spec.offload_optimizer = true;
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 / 4.0);
-  spec = spec_named("acco");
+  spec = spec_of("acco");
   spec.overlap = Overlap::kBackward;  // a second buffer of gradients
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 + 12 / 4.0);
   spec.estimate = EstimateOf::kLocal;  // and the parameters before
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 + 2 + 12 / 4.0);
   for (const char* name : {"slowmo", "co2"}) {
-    spec = spec_named(name);
+    spec = spec_of(name);
     const double papers = bytes(spec);
     spec.form = MethodForm::kCode;  // two fp32 states among 8 ranks in place of two of 2 B
     EXPECT_DOUBLE_EQ(bytes(spec), papers - 2 * 2 + 2 * 4 / 8.0) << name;
   }
-  spec = spec_named("diloco");
+  spec = spec_of("diloco");
   spec.inner = "acco";
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 2 * 2 + 12 / 4.0);
 }
@@ -118,12 +118,6 @@ double part(const MemoryParts& memory, MemoryUse use) { return memory.part(use).
 MemoryParts resident(const ScheduleSpec& spec, const std::vector<Layer>& layers = three_layers(), int shards = 4,
                      int steps = 2) {
   return resident_memory({spec, layers, device(), shards, steps, false});
-}
-
-ScheduleSpec spec_of(const std::string& name) {
-  ScheduleSpec s;
-  s.name = name;
-  return s;
 }
 
 TEST(ResidentMemory, PlainDdpHoldsWholeStates) {

@@ -11,7 +11,6 @@
 #include "models/spec/constants.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/shipped.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

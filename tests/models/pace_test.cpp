@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "models/base/draws.hpp"
 #include "models/price/layer_time.hpp"

@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
+#include "models/price/bill.hpp"
 #include "models/price/layer_time.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/operators.hpp"
+#include "models/price/spread.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/device.hpp"
+#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
@@ -288,6 +293,342 @@ TEST(Price, MemoryEfficientAttentionIsPricedAsFlashAttention1) {
   EXPECT_EQ(backward(Attention::kMemoryEfficient, 1.6), backward(Attention::kFlash1, 1.6));
   EXPECT_EQ(backward(Attention::kMemoryEfficient, 1), backward(Attention::kFlash, 1));
   EXPECT_GT(backward(Attention::kMemoryEfficient, 1.6), backward(Attention::kFlash, 1.6));
+}
+
+// Does the bill hold every kernel of a micro-batch, priced once, and is each sum of it what the kernels' prices add up
+// to without it?
+
+/// Products at 100 TFLOP/s, memory at 1 TB/s, 10 us a launch; in a step products take 1.1 times as long, what is bound
+/// by memory twice.
+Device plain_device() {
+  Device d;
+  d.name = "plain";
+  d.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{200e12};
+  d.gemm_efficiency = 0.5;
+  d.memory_bandwidth = BytesPerSecond{2e12};
+  d.memory_efficiency = 0.5;
+  d.launch_interval = Seconds{10e-6};
+  d.product_overhead = 1.1;
+  d.memory_overhead = 2;
+  return d;
+}
+
+Operator op_of(const char* name, OperatorClass cls, std::vector<Kernel> forward, std::vector<Kernel> backward) {
+  Operator op;
+  op.name = name;
+  op.cls = cls;
+  op.forward = std::move(forward);
+  op.backward = std::move(backward);
+  add_up(op);
+  return op;
+}
+
+/// 1e12 FLOPs: 10 ms. Its 4.5e8 bytes take 0.45 ms.
+const Kernel kPass = memory_kernel(Bytes{1e9});       // 1 ms and 2 us to start
+const Kernel kTwoPasses = memory_kernel(Bytes{2e9});  // 2 ms and 2 us
+
+/// An embedding and three equal blocks.
+std::vector<Layer> tiny_layers() {
+  const Layer embedding{LayerKind::kEmbedding, {op_of("lookup", OperatorClass::kMemory, {kPass}, {})}};
+  Layer block{LayerKind::kBlock,
+              {op_of("product", OperatorClass::kGemm, {kProduct}, {kProduct, kProduct}),
+               op_of("norm", OperatorClass::kMemory, {kPass}, {kTwoPasses})}};
+  block.operators[0].parameters = 7;
+  return {embedding, block, block, block};
+}
+
+TEST(Bill, HoldsEachLayerAndEachKernelOnce) {
+  const Bill bill = bill_of(tiny_layers(), plain_device(), Dtype::kBf16);
+  ASSERT_EQ(bill.layers.size(), 2u);
+  EXPECT_EQ(bill.layers[0].indices, std::vector<std::size_t>{0});
+  EXPECT_EQ(bill.layers[1].indices, (std::vector<std::size_t>{1, 2, 3}));
+  EXPECT_EQ(bill.layers[1].kind, LayerKind::kBlock);
+  EXPECT_EQ(bill.layer_of, (std::vector<std::size_t>{0, 1, 1, 1}));
+  // The embedding's pass is the norm's.
+  ASSERT_EQ(bill.kernels.size(), 3u);
+  EXPECT_EQ(bill.kernels[0].kernel, kPass);
+  EXPECT_EQ(bill.kernels[1].kernel, kProduct);
+  EXPECT_EQ(bill.kernels[2].kernel, kTwoPasses);
+  EXPECT_EQ(bill.prices, 3);  // no collective takes multiprocessors from this device
+  std::vector<std::pair<std::size_t, bool>> lines;
+  for (const BilledOperator& op : bill.layers[1].operators)
+    for (const BillLine& line : op.lines) lines.emplace_back(line.kernel, line.backward);
+  EXPECT_EQ(lines,
+            (std::vector<std::pair<std::size_t, bool>>{{1, false}, {1, true}, {1, true}, {0, false}, {2, true}}));
+}
+
+TEST(Bill, SumsWhatKernelsTakeInAStep) {
+  const Bill bill = bill_of(tiny_layers(), plain_device(), Dtype::kBf16);
+  EXPECT_DOUBLE_EQ(bill.kernels[0].time.value, 2 * 1.002e-3);
+  EXPECT_DOUBLE_EQ(bill.kernels[1].time.value, 11e-3);
+  EXPECT_DOUBLE_EQ(bill.kernels[1].bytes.value, 4.5e8);
+  const BilledOperator& product = bill.layers[1].operators[0];
+  EXPECT_DOUBLE_EQ(product.forward.value, 11e-3);
+  EXPECT_DOUBLE_EQ(product.backward.value, 22e-3);
+  EXPECT_DOUBLE_EQ(product.flops.value, 3e12);
+  EXPECT_DOUBLE_EQ(product.bytes.value, 3 * 4.5e8);
+  EXPECT_EQ(product.parameters, 7);
+  EXPECT_EQ(product.forward_launches, 1);
+  EXPECT_EQ(product.backward_launches, 2);
+  const BilledOperator& norm = bill.layers[1].operators[1];
+  EXPECT_DOUBLE_EQ(norm.forward.value, 2 * 1.002e-3);
+  EXPECT_DOUBLE_EQ(norm.backward.value, 2 * 2.002e-3);
+  const std::vector<LayerTime> times = layer_times(bill);
+  ASSERT_EQ(times.size(), 4u);
+  EXPECT_DOUBLE_EQ(times[0].backward.value, 0);
+  for (const std::size_t block : {1, 2, 3}) {
+    EXPECT_DOUBLE_EQ(times[block].forward.value, 11e-3 + 2.004e-3);
+    EXPECT_DOUBLE_EQ(times[block].backward.value, 22e-3 + 4.004e-3);
+  }
+}
+
+TEST(Bill, SaysWhatDecides) {
+  const Kernel flat = gemm_kernel({1, 10000, 10000, 1});  // 0.2 ms for its bytes, 2 us for its FLOPs
+  const Kernel small = memory_kernel(Bytes{1e6});         // 2 x (1 + 2) us, and 10 us to launch
+  const Kernel tiny = gemm_kernel({1, 10, 10, 10});
+  const Layer layer{
+      LayerKind::kBlock,
+      {op_of("product", OperatorClass::kGemm, {kProduct}, {}), op_of("flat", OperatorClass::kGemm, {flat}, {}),
+       op_of("pass", OperatorClass::kMemory, {kPass}, {}), op_of("small", OperatorClass::kMemory, {small}, {}),
+       op_of("tiny", OperatorClass::kGemm, {tiny}, {}),
+       // An operator is judged as a whole.
+       op_of("all", OperatorClass::kGemm, {kProduct, small, tiny}, {})}};
+  const Bill bill = bill_of({layer}, plain_device(), Dtype::kBf16);
+  std::string kernels, operators;
+  for (const PricedKernel& each : bill.kernels) kernels += name_of(each.bound) + std::string(" ");
+  for (const BilledOperator& each : bill.layers[0].operators) operators += name_of(each.bound) + std::string(" ");
+  EXPECT_EQ(kernels, "compute memory memory launch launch ");
+  EXPECT_EQ(operators, "compute memory memory launch launch compute ");
+}
+
+TEST(Bill, HoldsWhatArithmeticTakesBesideCollectives) {
+  // 96 multiprocessors, of which three collectives may hold 72: 96 / (96 - 24) and 96 / (96 - 72).
+  Device device = plain_device();
+  device.sm_count = 96;
+  device.collective_sms = 24;
+  const Layer layer{LayerKind::kBlock, {op_of("both", OperatorClass::kGemm, {kProduct, kPass, kProduct}, {})}};
+  const Bill bill = bill_of({layer}, device, Dtype::kBf16);
+  const auto at = [](int sms) { return std::find(kHeld.begin(), kHeld.end(), sms) - kHeld.begin(); };
+  EXPECT_DOUBLE_EQ(bill.kernels[0].held[0].value, 11e-3);
+  EXPECT_DOUBLE_EQ(bill.kernels[0].held[at(24)].value, 11e-3 * 4 / 3);
+  EXPECT_DOUBLE_EQ(bill.kernels[0].held[at(72)].value, 11e-3 * 4);
+  EXPECT_EQ(bill.kernels[1].held[at(72)], bill.kernels[1].time);
+  EXPECT_EQ(bill.prices, 14 + 1);
+  // Where one holds four at most, three hold 12, and a kernel that streams 1 TB/s with 600 ns has 600 kB in flight,
+  // which 19 multiprocessors of 32 KiB hold: as far as 32, the first from 31 on.
+  device.collective_sms = 4;
+  EXPECT_EQ(bill_of({layer}, device, Dtype::kBf16).prices, 10 + 1);
+}
+
+TEST(Bill, SaysHowFarToTrustAPrice) {
+  Device device = plain_device();
+  const Layer layer{LayerKind::kBlock, {op_of("both", OperatorClass::kGemm, {kProduct, kPass}, {})}};
+  const Bill without_fits = bill_of({layer}, device, Dtype::kBf16);
+  EXPECT_EQ(without_fits.kernels[0].trust.basis, Basis::kConstants);
+  EXPECT_EQ(without_fits.kernels[0].trust.spread, kConstantSpread);
+  EXPECT_EQ(without_fits.kernels[1].trust.basis, Basis::kBandwidth);
+  EXPECT_EQ(without_fits.kernels[1].trust.spread, kBandwidthSpread);
+  GemmFit fit;
+  fit.quality = {0.07, 50, 1e6, 4e11, true};  // the product has 1e12 FLOPs
+  device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
+  const Trust fitted = bill_of({layer}, device, Dtype::kBf16).kernels[0].trust;
+  EXPECT_EQ(fitted.basis, Basis::kMeasured);
+  EXPECT_EQ(fitted.spread, 0.07);
+  EXPECT_TRUE(fitted.inherited);
+  EXPECT_TRUE(fitted.extrapolated);
+}
+
+// Random models on the shipped devices.
+
+struct Case {
+  Workload workload;
+  Device device;
+  std::vector<Layer> layers;
+};
+
+Case random_case(Random& random) {
+  static const char* const kDevices[] = {"A100-SXM4-80GB", "H100-SXM", "V100-SXM2-32GB", "A100-PCIE-40GB"};
+  Case one;
+  one.device = load_device(kDevices[random.integer(0, 3)]);
+  one.device.slowdown = random.uniform(1, 2);
+  one.device.memory_overhead = random.uniform(0.7, 1.4);
+  one.device.attention_overhead = random.uniform(1, 1.6);
+  one.device.collective_sms = random.integer(0, 1) * one.device.collective_sms;
+  Model model = sample_model(random.integer(1, 6), 64 * random.integer(2, 32));
+  model.learned_positions = random.integer(0, 1) == 1;
+  model.rms_norm = random.integer(0, 1) == 1;
+  model.gated_mlp = random.integer(0, 1) == 1;
+  model.family = random.integer(0, 1) == 1 ? "gpt2" : "llama";
+  for (int& window : model.attention_window) window = 256 * random.integer(0, 1);
+  one.workload = {random.integer(1, 8), 128 * random.integer(1, 8)};
+  one.workload.compute = one.workload.parameter_dtype = Dtype::kFp16;  // which all of them have
+  if (random.integer(0, 1) == 1) one.workload.parameter_dtype = Dtype::kFp32;
+  one.workload.attention = random.integer(0, 1) == 1 ? Attention::kNaive : Attention::kFlash;
+  one.workload.recompute = static_cast<Recompute>(random.integer(0, 3));
+  one.workload.implementation = static_cast<Implementation>(random.integer(0, 2));
+  one.layers = layers_of(model, one.workload);
+  return one;
+}
+
+Seconds sum_of(const std::vector<Kernel>& kernels, const Device& device, Dtype compute, bool arithmetic_alone = false) {
+  Seconds sum;
+  for (const Kernel& kernel : kernels)
+    if (!arithmetic_alone || kernel.kind != KernelKind::kMemory) sum += step_time(kernel, device, compute);
+  return sum;
+}
+
+struct Direct {
+  Seconds kernels, launches, arithmetic;
+};
+Direct direct_sum(const Case& one, const Layer& layer, bool backward, int held = 0) {
+  const Device device = held == 0 ? one.device : without(one.device, held);
+  Direct sum;
+  for (const Operator& op : layer.operators) {
+    const std::vector<Kernel>& kernels = backward ? op.backward : op.forward;
+    sum.kernels += sum_of(kernels, one.device, one.workload.compute);
+    sum.arithmetic += sum_of(kernels, device, one.workload.compute, true);
+    for (const Kernel& kernel : kernels) sum.launches += kernel.launches * one.device.launch_interval;
+  }
+  return sum;
+}
+
+void expect_close(double value, double expected, int seed) {
+  EXPECT_NEAR(value, expected, 1e-12 * std::abs(expected)) << "seed " << seed;
+}
+
+TEST(BillOfRandomModels, GivesTheTimesThatTheKernelsAddUpTo) {
+  for (int seed = 0; seed < cases(40); ++seed) {
+    Random random(seed);
+    const Case one = random_case(random);
+    const Bill bill = bill_of(one.layers, one.device, one.workload.compute);
+    const std::vector<LayerTime> times = layer_times(bill);
+    ASSERT_EQ(times.size(), one.layers.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const Direct forward = direct_sum(one, one.layers[i], false), backward = direct_sum(one, one.layers[i], true);
+      expect_close(times[i].forward.value, std::max(forward.kernels, forward.launches).value, seed);
+      expect_close(times[i].backward.value, std::max(backward.kernels, backward.launches).value, seed);
+      const std::vector<BilledOperator>& billed = bill.layers[bill.layer_of[i]].operators;
+      ASSERT_EQ(billed.size(), one.layers[i].operators.size());
+      for (std::size_t o = 0; o < billed.size(); ++o) {
+        const Operator& op = one.layers[i].operators[o];
+        EXPECT_EQ(billed[o].name, op.name);
+        expect_close(billed[o].forward.value, sum_of(op.forward, one.device, one.workload.compute).value, seed);
+        expect_close(billed[o].backward.value, sum_of(op.backward, one.device, one.workload.compute).value, seed);
+      }
+    }
+  }
+}
+
+TEST(BillOfRandomModels, GivesTheWorkThatTheKernelsAddUpTo) {
+  for (int seed = 0; seed < cases(20); ++seed) {
+    Random random(100 + seed);
+    const Case one = random_case(random);
+    const std::vector<LayerWork> works = layer_works(bill_of(one.layers, one.device, one.workload.compute));
+    ASSERT_EQ(works.size(), one.layers.size());
+    const Layer& block = one.layers[1];
+    for (const bool backward : {false, true}) {
+      const Work& work = backward ? works[1].backward : works[1].forward;
+      const Direct alone = direct_sum(one, block, backward);
+      const double all = std::max(alone.kernels, alone.launches).value;
+      expect_close(work.arithmetic, alone.arithmetic.value / all, seed);
+      expect_close(work.memory, (alone.kernels - alone.arithmetic).value / all, seed);
+      for (std::size_t i = 0; i < kHeld.size() && (i == 0 || kHeld[i - 1] < 3 * one.device.collective_sms); ++i) {
+        const Direct beside = direct_sum(one, block, backward, kHeld[i]);
+        expect_close(work.waves[i], std::max(1.0, beside.arithmetic / alone.arithmetic), seed);
+      }
+    }
+  }
+}
+
+/// The variance of models/price/spread.hpp and the shares of fit_use(), kernel by kernel.
+struct DirectSpread {
+  double total = 0, host = 0, memory = 0, constant = 0, inherited = 0, extrapolated = 0;
+  std::vector<std::pair<const Kernel*, double>> measured;
+
+  void add(const Kernel& kernel, const Trust& trust, double time) {
+    if (trust.inherited) inherited += time;
+    if (trust.extrapolated) extrapolated += time;
+    if (trust.basis == Basis::kBandwidth) memory += time;
+    if (trust.basis == Basis::kConstants) constant += time;
+    if (trust.basis != Basis::kMeasured) return;
+    const auto same =
+        std::find_if(measured.begin(), measured.end(), [&](const auto& each) { return *each.first == kernel; });
+    if (same == measured.end())
+      measured.emplace_back(&kernel, time);
+    else
+      same->second += time;
+  }
+};
+
+DirectSpread direct_spread(const Case& one) {
+  DirectSpread sum;
+  for (const Layer& layer : one.layers)
+    for (const bool backward : {false, true}) {
+      const Direct direct = direct_sum(one, layer, backward);
+      sum.total += std::max(direct.kernels, direct.launches).value;
+      sum.host += std::max(0.0, (direct.launches - direct.kernels).value);
+      for (const Operator& op : layer.operators)
+        for (const Kernel& kernel : backward ? op.backward : op.forward)
+          sum.add(kernel, trust_of(kernel, one.device, one.workload.compute),
+                  step_time(kernel, one.device, one.workload.compute).value);
+    }
+  return sum;
+}
+
+TEST(BillOfRandomModels, GivesTheSpreadThatTheKernelsAddUpTo) {
+  const auto squared = [](double x) { return x * x; };
+  for (int seed = 0; seed < cases(20); ++seed) {
+    Random random(200 + seed);
+    const Case one = random_case(random);
+    RankKind kind;
+    kind.device = one.device;
+    kind.workload = one.workload;
+    kind.bill = bill_of(one.layers, one.device, one.workload.compute);
+    const DirectSpread direct = direct_spread(one);
+    double variance = squared(kOperators) + squared(kBandwidthSpread * direct.memory / direct.total) +
+                      squared(kHost * direct.host / direct.total) +
+                      squared(kConstantSpread * direct.constant / direct.total);
+    if (one.device.steps == StepEvidence::kRelative) variance += squared(kInheritedSpread);
+    for (const auto& [kernel, time] : direct.measured) {
+      const Trust trust = trust_of(*kernel, one.device, one.workload.compute);
+      const double far = trust.inherited || trust.extrapolated ? kInheritedSpread : 0;
+      variance += squared(time / direct.total) * (squared(trust.spread) + squared(far));
+    }
+    expect_close(compute_spread(kind), std::sqrt(variance), seed);
+    expect_close(fit_use(kind).inherited, direct.inherited / direct.total, seed);
+    expect_close(fit_use(kind).extrapolated, direct.extrapolated / direct.total, seed);
+  }
+}
+
+TEST(BillOfRandomModels, PricesEachKernelOnceOnEachDevice) {
+  for (int seed = 0; seed < cases(40); ++seed) {
+    Random random(300 + seed);
+    const Case one = random_case(random);
+    std::vector<const Kernel*> different;
+    std::size_t runs = 0;
+    const auto count = [&](const std::vector<Kernel>& kernels) {
+      for (const Kernel& kernel : kernels) {
+        ++runs;
+        if (std::none_of(different.begin(), different.end(), [&](const Kernel* each) { return *each == kernel; }))
+          different.push_back(&kernel);
+      }
+    };
+    for (const Layer& layer : one.layers)
+      for (const Operator& op : layer.operators) {
+        count(op.forward);
+        count(op.backward);
+      }
+    std::size_t prices = 0;
+    for (const Kernel* kernel : different)
+      prices += kernel->kind == KernelKind::kMemory ? 1 : held_devices(one.device).size();
+    const Bill bill = bill_of(one.layers, one.device, one.workload.compute);
+    EXPECT_EQ(bill.kernels.size(), different.size()) << "seed " << seed;
+    EXPECT_EQ(static_cast<std::size_t>(bill.prices), prices) << "seed " << seed;
+    std::size_t billed = 0;
+    for (const BilledLayer& layer : bill.layers)
+      for (const BilledOperator& op : layer.operators) billed += layer.indices.size() * op.lines.size();
+    EXPECT_EQ(billed, runs) << "seed " << seed;
+  }
 }
 
 }  // namespace

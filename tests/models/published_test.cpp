@@ -19,10 +19,19 @@ const char* const kScenario = R"("scenarios": {"s": {
   "training": {"sequence_length": 100, "micro_batch_size": 3},
   "schedules": [{"name": "ddp"}, {"name": "zero1"}]}}, )";
 
-Published training(const Scratch& scratch, const std::string& cases) {
-  scratch.write("v/runs.json",
-                std::string(kHead) + R"("kind": "training", )" + kScenario + "\"cases\": [" + cases + "]}\n");
+/// `head`: more members of the file.
+std::string training_text(const std::string& cases, const std::string& head = "") {
+  return std::string(kHead) + head + R"("kind": "training", )" + kScenario + "\"cases\": [" + cases + "]}\n";
+}
+
+/// Of one file, runs.json.
+Published published_of(const Scratch& scratch, const std::string& text) {
+  scratch.write("v/runs.json", text);
   return load_published(scratch.path("v"));
+}
+
+Published training(const Scratch& scratch, const std::string& cases, const std::string& head = "") {
+  return published_of(scratch, training_text(cases, head));
 }
 
 std::string errors_of(const std::function<void()>& load) {
@@ -66,12 +75,10 @@ TEST(Published, ABlocksTimeIsNotAskedOfAMeasuredModel) {
 TEST(Published, AModelThatIsWrongIsToldOnceWhateverAsksForItsBlocks) {
   // The second case meets the same mistake, which is told already, and then has no model to ask about blocks.
   const Scratch scratch;
-  std::string text = std::string(kHead) + R"("kind": "training", )" + kScenario +
-                     R"("cases": [{"id": "a", "measured": {"block_forward_time": "1 ms"}},
-                                  {"id": "b", "measured": {"block_forward_time": "1 ms"}}]})";
+  std::string text = training_text(R"({"id": "a", "measured": {"block_forward_time": "1 ms"}},
+                                      {"id": "b", "measured": {"block_forward_time": "1 ms"}})");
   text.replace(text.find("n_layer"), 7, "n_lager");
-  scratch.write("v/runs.json", text);
-  const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
+  const std::string errors = errors_of([&] { published_of(scratch, text); });
   EXPECT_NE(errors.find("/model/n_lager: unknown key"), std::string::npos) << errors;
   EXPECT_EQ(errors.find("/model/n_lager: unknown key"), errors.rfind("/model/n_lager: unknown key")) << errors;
 }
@@ -101,19 +108,14 @@ TEST(Published, WhatCannotBeAskedKeepsItsConfigurationAndItsReason) {
   EXPECT_EQ(one.published, "20 km/h");
 }
 
-Published made_by(const Scratch& scratch, const std::string& head, const std::string& cases) {
-  scratch.write("v/runs.json",
-                std::string(kHead) + head + R"("kind": "training", )" + kScenario + "\"cases\": [" + cases + "]}\n");
-  return load_published(scratch.path("v"));
-}
-
 TEST(Published, ASimulatorsOutputIsAGroupOfItsOwnAndScoresNothing) {
   const Scratch scratch;
   const std::string head = R"("made_by": "simulator", "how_it_shows": "times are linear in the layers", )";
   const Published published =
-      made_by(scratch, head,
-              R"({"id": "a", "measured": {"step_time": "1 s", "memory_reserved": "2 GiB"}}, )"
-              R"({"id": "b", "not_expressible": "no", "configuration": "c", "published": "p"})");
+      training(scratch,
+               R"({"id": "a", "measured": {"step_time": "1 s", "memory_reserved": "2 GiB"}}, )"
+               R"({"id": "b", "not_expressible": "no", "configuration": "c", "published": "p"})",
+               head);
   ASSERT_EQ(published.cases.size(), 3u);
   for (const PublishedCase& one : published.cases) {
     EXPECT_EQ(one.group, kSimulatorGroup) << one.id;
@@ -123,16 +125,17 @@ TEST(Published, ASimulatorsOutputIsAGroupOfItsOwnAndScoresNothing) {
   EXPECT_EQ(published.sources.at(0).simulated, "times are linear in the layers");
 }
 
+void has(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
+}
+
 TEST(Published, WhoMadeTheFiguresIsSaidRightOrRefused) {
   const Scratch scratch;
   const std::string one = R"({"id": "a", "measured": {"step_time": "1 s"}})";
   const auto wrong = [&](const std::string& head, const std::string& cases) {
-    return errors_of([&] { made_by(scratch, head, cases); });
+    return errors_of([&] { training(scratch, cases, head); });
   };
-  const auto has = [](const std::string& text, const std::string& part) {
-    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
-  };
-  EXPECT_TRUE(made_by(scratch, R"("made_by": "measurement", )", one).cases.at(0).scored());
+  EXPECT_TRUE(training(scratch, one, R"("made_by": "measurement", )").cases.at(0).scored());
   has(wrong(R"("made_by": "simulatr", )", one), "/made_by: \"simulatr\" is not known; did you mean \"simulator\"?");
   has(wrong(R"("made_by": "simulator", )", one), "/how_it_shows: missing or too short; say in 20 characters or more");
   has(wrong(R"("made_by": "simulator", "how_it_shows": "it does", )", one), "/how_it_shows: missing or too short");
@@ -141,19 +144,18 @@ TEST(Published, WhoMadeTheFiguresIsSaidRightOrRefused) {
   has(wrong(R"("made_by": "simulator", "how_it_shows": "times are linear in the layers", )",
             R"({"id": "a", "left_out": "odd", "measured": {"step_time": "1 s"}})"),
       "/cases/0/left_out: nothing of a simulator's output is scored anyway");
-  scratch.write("v/runs.json", std::string(kHead) + R"("kind": "speedups", "made_by": "simulator",
-    "how_it_shows": "times are linear in the layers", "cases": []})");
-  has(errors_of([&] { load_published(scratch.path("v")); }), "/made_by: only files of training runs");
+  const std::string speedups = std::string(kHead) + R"("kind": "speedups", "made_by": "simulator",
+    "how_it_shows": "times are linear in the layers", "cases": []})";
+  has(errors_of([&] { published_of(scratch, speedups); }), "/made_by: only files of training runs");
 }
 
 TEST(Published, ARunIsAskedForItsSpeedupOrItsTime) {
   const Scratch scratch;
   const auto load = [&](const std::string& asked) {
-    scratch.write("v/runs.json",
-                  std::string(kHead) + R"("kind": "speedups", "cases": [{"id": "a", "scenario_file": ")" +
-                      std::string(kSourceFolder) + R"(/scenarios/paper/finetune_2x4_a100.json", "schedule": "acco", )" +
-                      asked + "}]}");
-    return load_published(scratch.path("v"));
+    return published_of(
+        scratch, std::string(kHead) + R"("kind": "speedups", "cases": [{"id": "a", "scenario_file": ")" +
+                     std::string(kSourceFolder) + R"(/scenarios/paper/finetune_2x4_a100.json", "schedule": "acco", )" +
+                     asked + "}]}");
   };
   const PublishedCase time = load(R"("run_time": "3 h 46 min")").cases.at(0);
   EXPECT_EQ(time.asked, Asked::kRunTime);
@@ -169,9 +171,6 @@ TEST(Published, ARunIsAskedForItsSpeedupOrItsTime) {
 TEST(Published, NonsenseIsRefusedAtItsPlace) {
   const Scratch scratch;
   const auto wrong = [&](const std::string& cases) { return errors_of([&] { training(scratch, cases); }); };
-  const auto has = [](const std::string& text, const std::string& part) {
-    EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
-  };
   // The cases are on line 6 of the file.
   has(wrong(R"({"id": "a", "measured": {"step_tim": "1 s"}})"), "runs.json:6:");
   has(wrong(R"({"id": "a", "measured": {"step_tim": "1 s"}})"), "/cases/0/measured/step_tim: unknown key");
@@ -207,12 +206,10 @@ TEST(Published, AClusterThatIsNotThereIsToldOnceWhateverNamesIt) {
   // The second case finds the file known to be missing: it must not go on with a cluster without nodes.
   const Scratch scratch;
   std::string text =
-      std::string(kHead) + R"("kind": "training", )" + kScenario +
-      R"("cases": [{"id": "a", "measured": {"step_time": "1 s"}}, {"id": "b", "measured": {"step_time": "1 s"}}]})";
+      training_text(R"({"id": "a", "measured": {"step_time": "1 s"}}, {"id": "b", "measured": {"step_time": "1 s"}})");
   const std::size_t from = text.find("{\"schema\": \"accosim.cluster/1\"");
   text.replace(from, text.find("},\n  \"training\"") + 1 - from, "\"gone.json\"");
-  scratch.write("v/runs.json", text);
-  const std::string errors = errors_of([&] { load_published(scratch.path("v")); });
+  const std::string errors = errors_of([&] { published_of(scratch, text); });
   EXPECT_NE(errors.find("gone.json"), std::string::npos) << errors;
 }
 

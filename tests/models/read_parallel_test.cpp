@@ -1,12 +1,8 @@
 // Is "parallel" of a training read as each framework would run it, and is what does not divide refused with what does?
 #include "models/read/read_parallel.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <utility>
-
-#include "models/base/json.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"

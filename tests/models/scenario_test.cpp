@@ -4,9 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
-
 #include "models/collectives/collectives.hpp"
 #include "models/read/library.hpp"
 #include "models/read/load.hpp"

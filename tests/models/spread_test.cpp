@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/price/fit_verdict.hpp"
+#include "models/price/interval.hpp"
 #include "models/price/operators.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/training.hpp"
+#include "tests/support/gpus.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -181,6 +185,124 @@ TEST(Spread, StepsOfSplitModelsAndOfMixesAddWhatSuchStepsWereOffBy) {
     EXPECT_NEAR(step_spread(cluster, {}), std::hypot(constants().mixed.spread, worst.spread), 1e-12);
     cluster.nodes[0].devices[0].name = "sample GPU";
   }
+}
+
+// Do intervals hold what they say? Against the normal distribution and against hand arithmetic.
+
+TEST(Interval, IsSymmetricInLogs) {
+  // exp(1.28155 x 0.1) = 1.13673: low 1 / 1.13673 = 0.87971 times the value, high 1.13673 times.
+  const Interval interval = interval_80(2, 0.1);
+  EXPECT_NEAR(interval.low, 2 / 1.1367294, 1e-6);
+  EXPECT_NEAR(interval.high, 2 * 1.1367294, 1e-5);
+  EXPECT_EQ(interval_80(3, 0).low, 3);
+  EXPECT_EQ(interval_80(3, 0).high, 3);
+}
+
+TEST(Interval, WidensBeyondTheNodesThatWereMeasured) {
+  // Measured on 4 nodes with 0.3, and 0.1 for each doubling: on 32 nodes, three doublings, root(0.3^2 + 0.3^2).
+  Cluster cluster;
+  cluster.nodes.resize(1);
+  cluster.nodes[0].nics.quality = {0.3, 0.5, 1, 4, 0.1};
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 4, Bytes{1e9}), 0.3);
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 2, Bytes{8}), 0.5);
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 32, Bytes{1e9}), std::sqrt(0.18));
+  cluster.nodes[0].nics.quality.nodes = 0;  // nobody knows
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 32, Bytes{1e9}), 0.3);
+}
+
+TEST(Interval, WidensBeyondTheGpusOfANodeThatWereMeasured) {
+  // Measured on 8 GPUs with 0.1, and 0.1 for each doubling: on 64, three doublings, root(0.1^2 + 0.3^2).
+  Cluster cluster;
+  cluster.nodes.resize(1);
+  cluster.nodes[0].gpus = 64;
+  cluster.nodes[0].intra.quality = {0.1, 0.2, 1, 8, 0.1};
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, 1, Bytes{1e9}), std::sqrt(0.1));
+  Ring ring{{0}, {0}, {first_gpus(8)}, 8};
+  EXPECT_DOUBLE_EQ(communication_spread(cluster, ring, Bytes{1e9}), 0.1) << "8 of its GPUs";
+}
+
+TEST(Interval, HoldsFourOfFiveLogNormalDraws) {
+  // 20,000 draws: the share has a standard deviation of sqrt(0.8 x 0.2 / 20000) = 0.0028; 4 of them.
+  Random random(7);
+  const Interval interval = interval_80(1, 0.3);
+  int inside = 0;
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) {
+    // Box and Muller.
+    const double u = random.uniform(1e-12, 1), v = random.uniform(0, 1);
+    const double normal = std::sqrt(-2 * std::log(u)) * std::cos(2 * 3.14159265358979323846 * v);
+    const double draw = std::exp(0.3 * normal);
+    inside += interval.low <= draw && draw <= interval.high ? 1 : 0;
+  }
+  EXPECT_NEAR(1.0 * inside / kDraws, 0.8, 4 * 0.0028);
+}
+
+TEST(Interval, ComputationAndCommunicationErrIndependently) { EXPECT_DOUBLE_EQ((Spread{0.03, 0.04}).total(), 0.05); }
+
+TEST(Interval, WhatErrsAlikeCancelsInARatio) {
+  // Two schedules that spend their time alike: their ratio is as sure as what each way to run a step has by itself,
+  // however unsure the times.
+  const double own = constants().ratio_spread;
+  EXPECT_EQ(ratio_spread({0.2, 0.1}, {0.2, 0.1}), own);
+  // One that computes and one that communicates: nothing cancels. 0.09 + 0.16.
+  EXPECT_DOUBLE_EQ(spread_apart({0.3, 0}, {0, 0.4}), 0.5);
+  EXPECT_DOUBLE_EQ(ratio_spread({0.3, 0}, {0, 0.4}), std::sqrt(0.25 + own * own));
+}
+
+// Is a verdict what the interval and the probability of what is resident say?
+
+/// 100 bytes, of which 8 are slack: the spread is sqrt(0.03^2 + (0.5 x 0.08)^2) = 0.05.
+MemoryParts hundred() {
+  return {{{MemoryUse::kParameters, Bytes{50}, true},
+           {MemoryUse::kActivations, Bytes{42}},
+           {MemoryUse::kAllocatorSlack, Bytes{8}}}};
+}
+
+TEST(FitVerdict, SpreadIsOfTheTensorsAndOfTheSlack) {
+  EXPECT_DOUBLE_EQ(memory_spread(Bytes{100}, Bytes{0}), 0.03);
+  EXPECT_DOUBLE_EQ(memory_spread(Bytes{100}, Bytes{8}), 0.05);
+}
+
+TEST(FitVerdict, TightIsWhereTheIntervalHoldsTheCapacity) {
+  // exp(1.28155 x 0.05) = 1.06617: the interval is 93.79 to 106.62.
+  const Interval interval = resident_interval(hundred());
+  EXPECT_NEAR(interval.low, 93.793, 0.001);
+  EXPECT_NEAR(interval.high, 106.618, 0.001);
+  EXPECT_EQ(fit_of(hundred(), Bytes{106.63}).verdict, FitVerdict::kFits);
+  EXPECT_EQ(fit_of(hundred(), Bytes{106.61}).verdict, FitVerdict::kTight);
+  EXPECT_EQ(fit_of(hundred(), Bytes{93.80}).verdict, FitVerdict::kTight);
+  EXPECT_EQ(fit_of(hundred(), Bytes{93.78}).verdict, FitVerdict::kDoesNotFit);
+}
+
+TEST(FitVerdict, ProbabilityIsTheNormalIntegral) {
+  // Half at the median, and 84.134 % one spread above it, 100 exp(0.05).
+  EXPECT_DOUBLE_EQ(fit_of(hundred(), Bytes{100}).probability, 0.5);
+  EXPECT_NEAR(fit_of(hundred(), Bytes{100 * std::exp(0.05)}).probability, 0.841345, 1e-6);
+  EXPECT_NEAR(fit_of(hundred(), Bytes{100 * std::exp(-0.1)}).probability, 0.022750, 1e-6);
+}
+
+TEST(FitVerdict, VerdictAndProbabilitySayTheSame) {
+  // Fits at nine tenths and more, does not fit below a tenth, whatever is held and by whom.
+  Random random{3};
+  for (int i = 0; i < 1000; ++i) {
+    const MemoryParts parts{{{MemoryUse::kParameters, Bytes{random.uniform(1, 100)}, true},
+                             {MemoryUse::kAllocatorSlack, Bytes{random.uniform(0, 30)}}}};
+    const Bytes capacity = random.uniform(0.7, 1.4) * parts.total();
+    const Fit fit = fit_of(parts, capacity);
+    const Interval interval = resident_interval(parts);
+    EXPECT_EQ(fit.verdict == FitVerdict::kFits, fit.probability > 0.9);
+    EXPECT_EQ(fit.verdict == FitVerdict::kDoesNotFit, fit.probability < 0.1);
+    EXPECT_EQ(fit.verdict == FitVerdict::kTight, interval.low <= capacity.value && capacity.value <= interval.high);
+    EXPECT_GE(fit_of(parts, 1.01 * capacity).probability, fit.probability);
+  }
+}
+
+TEST(FitVerdict, NoProbabilityIsWrittenAsCertain) {
+  EXPECT_EQ(in_percent(0.5), "50 %");
+  EXPECT_EQ(in_percent(0.031), "3.1 %");
+  EXPECT_EQ(in_percent(0.994), "99.4 %");
+  EXPECT_EQ(in_percent(0), "below 0.1 %");
+  EXPECT_EQ(in_percent(1), "above 99.9 %");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/models/scenario_files.hpp"
+#include "tests/support/holds.hpp"
 
 namespace accosim {
 namespace {
@@ -36,7 +37,7 @@ TEST_F(ScenarioFiles, UnsteadyTrainingIsReadAsItIsWritten) {
 TEST_F(ScenarioFiles, WithoutItATrainingIsSteady) {
   const LoadedScenario loaded = load();
   EXPECT_EQ(loaded.scenario.training.unsteady, Unsteady{});
-  EXPECT_EQ(loaded.resolved().find("jitter"), std::string::npos);
+  EXPECT_FALSE(holds(loaded.resolved(), "jitter"));
 }
 
 TEST_F(ScenarioFiles, AFileOfLengthsBecomesAHistogram) {
@@ -53,7 +54,7 @@ TEST_F(ScenarioFiles, AFileOfLengthsBecomesAHistogram) {
                   "from 1, one a line"});
   files.write("lengths.txt", "\n");
   ASSERT_EQ(errors_of(path).size(), 1U);
-  EXPECT_NE(errors_of(path)[0].find("/training/sequence_lengths/file: "), std::string::npos) << errors_of(path)[0];
+  EXPECT_TRUE(holds(errors_of(path)[0], "/training/sequence_lengths/file: "));
 }
 
 /// What is set, and how its one error begins after "--set /training".
@@ -120,16 +121,13 @@ TEST_F(ScenarioFiles, NoMoreMicroBatchesAreDrawnThanCanBePlayed) {
   for (const std::string& steps : {set("gradient_accumulation_steps", "20000"), own}) {
     const Lines errors = told({steps});
     ASSERT_EQ(errors.size(), 1U) << steps;
-    EXPECT_NE(errors[0].find("would draw 20000 micro-batches a rank in an update, and each is played; at most 10000: "
-                             "lower gradient_accumulation_steps"),
-              std::string::npos)
-        << errors[0];
+    EXPECT_TRUE(holds(errors[0],
+                      "would draw 20000 micro-batches a rank in an update, and each is played; at most 10000: "
+                      "lower gradient_accumulation_steps"));
   }
   const Lines local = told({R"(/schedules=[{"name": "diloco", "inner_updates": 10001}])"});
   ASSERT_EQ(local.size(), 1U) << "4 micro-batches in each of 10,001 updates";
-  EXPECT_NE(local[0].find("would draw 40004 micro-batches a rank from one meeting of its replicas to the next"),
-            std::string::npos)
-      << local[0];
+  EXPECT_TRUE(holds(local[0], "would draw 40004 micro-batches a rank from one meeting of its replicas to the next"));
 }
 
 TEST_F(ScenarioFiles, NoMorePassesGoThroughAPipelineThanCanBePlayed) {
@@ -138,18 +136,17 @@ TEST_F(ScenarioFiles, NoMorePassesGoThroughAPipelineThanCanBePlayed) {
   EXPECT_TRUE(errors({split, set("gradient_accumulation_steps", "1000000")}).empty());
   const Lines many = errors({split, set("gradient_accumulation_steps", "1000002")});
   ASSERT_FALSE(many.empty());
-  EXPECT_NE(many[0].find("would make 4000008 passes through its stages in an update, and each is played; at most "
-                         "4000000: lower gradient_accumulation_steps"),
-            std::string::npos)
-      << many[0];
+  EXPECT_TRUE(holds(many[0],
+                    "would make 4000008 passes through its stages in an update, and each is played; at most "
+                    "4000000: lower gradient_accumulation_steps"));
   EXPECT_TRUE(errors({set("gradient_accumulation_steps", "1000002")}).empty()) << "without stages they are counted";
 }
 
 TEST_F(ScenarioFiles, AllThatIsWrongWithAStragglerIsTold) {
   const Lines told = errors({set("stragglers", R"([{"every": "0 s", "duration": "0 s", "factor": 0.5}])")});
   ASSERT_EQ(told.size(), 3U);
-  for (const std::size_t i : {0U, 1U}) EXPECT_NE(told[i].find("is below 1 ms"), std::string::npos) << told[i];
-  EXPECT_NE(told[2].find("/factor: is 0.5; write a number from 1 to 1000"), std::string::npos) << told[2];
+  for (const std::size_t i : {0U, 1U}) EXPECT_TRUE(holds(told[i], "is below 1 ms"));
+  EXPECT_TRUE(holds(told[2], "/factor: is 0.5; write a number from 1 to 1000"));
 }
 
 }  // namespace

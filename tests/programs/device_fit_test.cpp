@@ -2,7 +2,6 @@
 // memory that a rank holds.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 

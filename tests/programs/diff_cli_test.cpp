@@ -2,9 +2,7 @@
 // the same trace, and refusals that say what to name instead.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
-#include <fstream>
 
 #include "models/base/text.hpp"
 #include "tests/support/accosim_program.hpp"

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <functional>
 #include <thread>
 
 #include "build_info/programs.hpp"
 #include "build_info/project.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -139,9 +139,8 @@ TEST(Overwriting, OfWhatIsReadIsRefusedEvenByForce) {
 TEST(Overwriting, OneFileIsNotTwoOutputs) {
   const TemporaryFolder folder;
   const std::string a = (folder.path / "a.json").string(), again = folder.path / "." / "a.json";
-  const ProgramRun run = accocal(train({"-o", a, "--trace", again, "--force"}));
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.err.find("--trace " + again + ": is the file of --output too"), std::string::npos) << run.err;
+  expect_told(accocal(train({"-o", a, "--trace", again, "--force"})), 1,
+              "--trace " + again + ": is the file of --output too");
   EXPECT_TRUE(names_in(folder.path).empty());
 }
 
@@ -171,17 +170,17 @@ TEST(StandardOutput, ThatIsFullOrClosedIsToldByEveryVerb) {
                                      "1048576 262144 float sum -1 100.0 10.49 18.35 0\n")
                               .string();
   const std::vector<Words> verbs = {{"list"},
-                                    {"compare", kScenario},
-                                    {"compare", kScenario, "--json"},
+                                    {"compare", kScenario, "--no-tuned"},
+                                    {"compare", kScenario, "--no-tuned", "--json"},
                                     {"run", kScenario},
                                     {"explain", kScenario},
                                     {"resolve", kScenario},
                                     {"fit", samples},
                                     {"fit", table},
                                     {"import", "nccl-tests", log, "--ranks", "8", "--nodes", "1"},
-                                    {"validate", "--group", "ACCO"},
-                                    {"validate", "--group", "ACCO", "--json"},
-                                    {"validate", "--group", "ACCO", "--markdown"},
+                                    {"validate", "--group", "collective", "--leave-out", "none"},
+                                    {"validate", "--group", "collective", "--leave-out", "none", "--json"},
+                                    {"validate", "--group", "collective", "--leave-out", "none", "--markdown"},
                                     {"--help"},
                                     {"--version"}};
   const auto closed = [](const char* program, const Words& arguments) {
@@ -230,9 +229,7 @@ TEST(Written, IsToldOnStandardErrorUnlessItIsTheOutput) {
   const auto file = [&](const std::string& name) { return (folder.path / name).string(); };
   const auto told = [&](Words words, const std::string& path, const std::string& what) {
     words.insert(words.end(), {"-o", path});
-    const ProgramRun run = accosim(words);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
-    EXPECT_NE(run.err.find("accosim: wrote " + path + " (" + what + ")\n"), std::string::npos) << run.err;
+    expect_told(accosim(words), 0, "accosim: wrote " + path + " (" + what + ")\n");
     words.back() = "/dev/stdout";
     EXPECT_EQ(accosim(words).err.find("wrote"), std::string::npos) << words[0];
     EXPECT_EQ(accosim(words, file("redirected")).err.find("wrote"), std::string::npos) << "a file is behind it";

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/programs/measured_machine.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/scratch.hpp"
 
 namespace accosim {
 namespace {
@@ -123,9 +124,7 @@ TEST(Report, ReplacesItsOwnPagesAndNoOthers) {
   EXPECT_EQ(accosim(line).exit_code, 0);
   EXPECT_EQ(accosim(line).exit_code, 0);
   folder.write("r.html", "<!doctype html><title>mine</title>");
-  const ProgramRun refused = accosim(line);
-  EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_NE(refused.err.find("--force"), std::string::npos) << refused.err;
+  expect_told(accosim(line), 1, "--force");
   std::vector<std::string> forced = line;
   forced.emplace_back("--force");
   EXPECT_EQ(accosim(forced).exit_code, 0);
@@ -144,26 +143,14 @@ TEST(Report, ReplacesItsOwnPagesAndNoOthers) {
 // the predicted ones of the same update.
 TEST(Report, AMeasuredRunLiesOverItsPrediction) {
   const TemporaryFolder folder;
-  const std::string machine = folder
-                                  .write("machine.json", R"({"schema": "accosim.scenario/1",
-    "model": {"model_type": "measured", "parameters": 1000, "micro_batch_time": "10 ms"},
-    "cluster": {"schema": "accosim.cluster/1", "nodes": [{"gpus": 1, "device": {"schema": "accosim.device/1",
-      "peak": {"fp32": "1 TFLOP/s"}, "gemm_efficiency": 1, "flash_attention_efficiency": 0,
-      "memory_bandwidth": "10 GB/s", "memory_efficiency": 1, "memory": "8 GiB", "launch_interval": "0 s"}}]},
-    "training": {"sequence_length": 1, "micro_batch_size": 1, "train_tokens": 1e6, "precision": "fp32",
-      "attention": "naive", "gradient_accumulation_steps": 2}, "schedules": [{"name": "zero1"}]})")
-                                  .string();
-  const auto span = [](double begin, double end) {
-    return R"({"rank": 0, "lane": "compute", "label": "micro-batch", "begin_s": )" + std::to_string(begin) +
-           R"(, "end_s": )" + std::to_string(end) + "}";
-  };
+  const std::string machine = folder.write("machine.json", kMeasuredMachine).string();
   const std::string run_file =
       folder
           .write("run.json", R"({"schema": "accosim.run/1", "algorithm": "zero1", "ranks": 1, "parameters": 1000,
       "options": {"slow": {}, "micro_batches_per_round": 2}, "updates_left_out": 1,
       "updates": [{"seconds": 0.025, "samples": 2}, {"seconds": 0.025, "samples": 2}], "spans": [)" +
-                                 span(0, 0.01) + "," + span(0.01, 0.02) + "," + span(0.026, 0.036) + "," +
-                                 span(0.036, 0.046) + "]}")
+                                 micro_batch_span("0", "0.01") + "," + micro_batch_span("0.01", "0.02") + "," +
+                                 micro_batch_span("0.026", "0.036") + "," + micro_batch_span("0.036", "0.046") + "]}")
           .string();
   const std::string page = (folder.path / "r.html").string();
   const ProgramRun run = accosim({"report", machine, "--measured", run_file, "-o", page, "--timeline-updates", "1"});
@@ -212,9 +199,8 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
   EXPECT_EQ(sweep["failed"].elements().size(), 3U);
   EXPECT_FALSE(sweep["worth"]["words"].elements().empty());
   // What asks for a play is refused, and nothing is written over what another verb wrote.
-  const ProgramRun set = accosim({"report", rows, "--schedule", "zero1", "-o", page});
-  EXPECT_EQ(set.exit_code, 1);
-  EXPECT_NE(set.err.find("leave it out of report of a sweep's rows"), std::string::npos) << set.err;
+  expect_told(accosim({"report", rows, "--schedule", "zero1", "-o", page}), 1,
+              "leave it out of report of a sweep's rows");
   EXPECT_NE(accosim({"report", rows, "-o", rows}).exit_code, 0);
 }
 

@@ -7,6 +7,7 @@
 #include "sim/app/help_text.hpp"
 #include "sim/app/shell/shell.hpp"
 #include "sim/app/verbs.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 
 namespace accosim {
@@ -219,9 +220,7 @@ TEST(Completions, AreScriptsOfTheirShells) {
 TEST(Completions, AreWhatTheProgramPrints) {
   for (const char* const name : {"bash", "zsh", "fish"})
     EXPECT_EQ(accosim({"completion", name}).out, completion(name)) << name;
-  const ProgramRun wrong = accosim({"completion", "bahs"});
-  EXPECT_EQ(wrong.exit_code, 2);
-  EXPECT_NE(wrong.err.find("did you mean \"bash\"?"), std::string::npos) << wrong.err;
+  expect_told(accosim({"completion", "bahs"}), 2, "did you mean \"bash\"?");
 }
 
 TEST(ManPage, HasTheUsualSectionsAndAllVerbsWithTheirOptions) {

@@ -1,20 +1,15 @@
 // sweep, merge and their pictures as a user starts them: whatever stops a sweep, no point is lost and none comes twice.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
-#include <thread>
 
 #include "models/spec/shipped.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
-#include "tests/support/random.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/unwrapped.hpp"
 
@@ -41,22 +36,6 @@ std::vector<std::string> sweep_of(const std::filesystem::path& rows, const std::
                                "--schedule", "acco",    "--output", rows.string(), "-j",     "2"};
   all.insert(all.end(), more.begin(), more.end());
   return all;
-}
-
-/// Starts accosim and returns its process.
-pid_t started(const std::vector<std::string>& arguments) {
-  std::vector<std::string> words{kAccosimProgram};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const pid_t pid = fork();
-  if (pid != 0) return pid;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  if (chdir(kRoot.c_str()) != 0 || std::freopen("/dev/null", "w", stdout) == nullptr ||
-      std::freopen("/dev/null", "w", stderr) == nullptr)
-    _exit(9);
-  execv(kAccosimProgram, pointers.data());
-  _exit(9);
 }
 
 TEST(Sweep, HasARowForEachPointThatIsWhatCompareSays) {
@@ -135,38 +114,17 @@ TEST(Sweep, OverClusterFilesItNamesAndRanksThemByTimeAndCost) {
   }
   ASSERT_GT(costs[0], costs[1]);
   const std::string said = unwrapped(run.out);
-  EXPECT_NE(said.find("Of all points the cheapest is dgx-h100-4x8, with zero1: all tokens in "), std::string::npos)
-      << run.out;
+  EXPECT_TRUE(holds(said, "Of all points the cheapest is dgx-h100-4x8, with zero1: all tokens in ")) << run.out;
   char times[100];
   std::snprintf(times, sizeof times,
                 "The next, jean-zay-a100-2x4, takes %.3g times as much (80 %%: ", costs[0] / costs[1]);
-  EXPECT_NE(said.find(times), std::string::npos) << run.out << times;
+  EXPECT_TRUE(holds(said, times)) << run.out << times;
   EXPECT_LT(run.out.find("\ndgx-h100-4x8 "), run.out.find("\njean-zay-a100-2x4 ")) << run.out;
   const Json row = Json::parse(lines_of(rows)[1])["schedules"].elements()[0];
   EXPECT_EQ(row["cost"].number(), costs[0]);
   EXPECT_EQ(row["gpu_hours"].number(), hours[0]);
   EXPECT_NEAR(row["cost_low"].number() / costs[0], row["update_time_s_low"].number() / row["update_time_s"].number(),
               1e-12);
-}
-
-TEST(Sweep, KilledAtAnyMomentItLosesAndRepeatsNothing) {
-  const TemporaryFolder folder;
-  const std::filesystem::path whole = folder.path / "whole.jsonl", rows = folder.path / "rows.jsonl";
-  ASSERT_EQ(accosim(sweep_of(whole)).exit_code, 0);
-  Random random(11);
-  int killed = 0;
-  for (int round = 0; round < 6; ++round) {
-    const pid_t pid = started(sweep_of(rows, {"--resume"}));
-    std::this_thread::sleep_for(std::chrono::milliseconds(random.integer(20, 400)));
-    kill(pid, SIGKILL);
-    int status = 0;
-    ASSERT_EQ(waitpid(pid, &status, 0), pid);
-    killed += WIFSIGNALED(status) ? 1 : 0;
-    EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << "refused: who held the file is gone";
-  }
-  const ProgramRun last = accosim(sweep_of(rows, {"--resume"}));
-  ASSERT_EQ(last.exit_code, 0) << last.err;
-  EXPECT_EQ(text_of(rows), text_of(whole)) << killed << " of 6 were killed in the midst of it";
 }
 
 TEST(Sweep, PartsThatAreMergedAreTheWhole) {
@@ -187,7 +145,7 @@ TEST(Sweep, PartsThatAreMergedAreTheWhole) {
   // Without a part it says how many points are missing.
   merge.erase(merge.begin() + 1);
   merge.push_back("--force");
-  EXPECT_NE(accosim(merge).err.find("8 of 24 points are missing"), std::string::npos);
+  EXPECT_TRUE(holds(accosim(merge).err, "8 of 24 points are missing"));
 }
 
 TEST(Sweep, APartIsWhatTheSchedulersEnvironmentSays) {
@@ -200,9 +158,8 @@ TEST(Sweep, APartIsWhatTheSchedulersEnvironmentSays) {
     unsetenv(name);
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(lines_of(folder.path / "rows.2-of-4.jsonl").size(), 7U) << "points 2, 6, ..., 22 and the heading";
-  const ProgramRun alone = accosim(sweep_of(folder.path / "rows.jsonl", {"--shard", "auto"}));
-  EXPECT_EQ(alone.exit_code, 1);
-  EXPECT_NE(alone.err.find("this is no task of a Slurm array"), std::string::npos);
+  expect_told(accosim(sweep_of(folder.path / "rows.jsonl", {"--shard", "auto"})), 1,
+              "this is no task of a Slurm array");
 }
 
 TEST(Sweep, APointThatIsRefusedIsARowAndTheOthersArePlayed) {
@@ -214,8 +171,8 @@ TEST(Sweep, APointThatIsRefusedIsARowAndTheOthersArePlayed) {
   const std::vector<std::string> lines = lines_of(rows);
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(Json::parse(lines[2])["status"].text(), "failed");
-  EXPECT_NE(Json::parse(lines[2])["why"].text().find("/training/micro_batch_size"), std::string::npos);
-  EXPECT_NE(run.out.find("1 failed"), std::string::npos);
+  EXPECT_TRUE(holds(Json::parse(lines[2])["why"].text(), "/training/micro_batch_size"));
+  EXPECT_TRUE(holds(run.out, "1 failed"));
 }
 
 TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
@@ -224,7 +181,7 @@ TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
   const auto refused = [&](const std::vector<std::string>& arguments, const std::string& part) {
     const ProgramRun run = accosim(arguments);
     EXPECT_NE(run.exit_code, 0);
-    EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
+    EXPECT_TRUE(holds(run.err, part));
   };
   refused({"sweep", kScenario}, "nothing is varied");
   refused({"sweep", kScenario, "--over", "/training/micro_batch_sise=1,2"}, "micro_batch_size");
@@ -274,7 +231,7 @@ TEST(Sweep, AFileSaysWhatTheOptionsSay) {
   const ProgramRun wrong = accosim({"sweep", file.string()});
   EXPECT_EQ(wrong.exit_code, 1);
   for (const char* const part : {"/over/0: is no axis", "/over/1/zip", "/axes"})
-    EXPECT_NE(wrong.err.find(part), std::string::npos) << part << "\n" << wrong.err;
+    EXPECT_TRUE(holds(wrong.err, part)) << part << "\n" << wrong.err;
 }
 
 TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
@@ -286,19 +243,13 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
                "--no-tuned", "--schedule", "zero1", "--schedule", "acco", "-o", rows.string(), "--csv", csv.string()});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   // One A100 node slows zero1 down, four do not; acco adds up, at a batch that grows.
-  EXPECT_NE(unwrapped(run.out).find("Adding the A100-SXM4-80GB to the 16 H100-SXM: slower with up to "),
-            std::string::npos)
-      << run.out;
-  EXPECT_NE(run.out.find("zero1 is the fastest at all 3 points. Faster at a price: acco at 2 points, at up"),
-            std::string::npos)
-      << run.out;
-  EXPECT_NE(run.out.find("With the winner of each point the whole cluster is faster at 1 of 2 points."),
-            std::string::npos)
-      << run.out;
+  EXPECT_TRUE(holds(unwrapped(run.out), "Adding the A100-SXM4-80GB to the 16 H100-SXM: slower with up to ")) << run.out;
+  EXPECT_TRUE(holds(run.out, "zero1 is the fastest at all 3 points. Faster at a price: acco at 2 points, at up"));
+  EXPECT_TRUE(holds(run.out, "With the winner of each point the whole cluster is faster at 1 of 2 points."));
   const std::vector<std::string> table = lines_of(csv);
   for (const char* const column : {"speedup_over_alone,", "alone_part,"})
-    EXPECT_NE(table[0].find(column), std::string::npos) << column;
-  EXPECT_NE(table[4].find(",16 H100-SXM,zero1,"), std::string::npos) << table[4];
+    EXPECT_TRUE(holds(table[0], column)) << column;
+  EXPECT_TRUE(holds(table[4], ",16 H100-SXM,zero1,"));
   // The part does what compare has it do: as many samples as are asked of both.
   const Json compared = results_of(
       {"compare", "scenarios/mixes/h100_a100.json", "--schedule", "zero1", "--set", "/cluster/nodes/1/count=1"});
@@ -310,7 +261,7 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
   const ProgramRun drawn =
       accosim({"plot", "--kind", "curve", rows.string(), "--by", "alone", "-o", picture.string(), "--force"});
   EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
-  EXPECT_NE(text_of(picture).find("over the fastest part alone"), std::string::npos);
+  EXPECT_TRUE(holds(text_of(picture), "over the fastest part alone"));
 }
 
 TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
@@ -321,9 +272,9 @@ TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
                                   "/cluster/nodes/0/nics/bandwidth=25,100,400 Gbit/s", "-o", rows.string()});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const std::string said = unwrapped(run.out);
-  EXPECT_NE(said.find("The best synchronous schedule is zero3, "), std::string::npos) << said;
-  EXPECT_NE(said.find("acco is faster than that at 1 of 3 points ("), std::string::npos) << said;
-  EXPECT_NE(said.find("times as fast at equal samples): faster below "), std::string::npos) << said;
+  EXPECT_TRUE(holds(said, "The best synchronous schedule is zero3, "));
+  EXPECT_TRUE(holds(said, "acco is faster than that at 1 of 3 points ("));
+  EXPECT_TRUE(holds(said, "times as fast at equal samples): faster below "));
   // A row is what `compare` says of its point.
   const std::vector<std::string> lines = lines_of(rows);
   ASSERT_EQ(lines.size(), 4U);
@@ -339,22 +290,19 @@ TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
     return accosim({"plot", "--kind", "curve", file, "--by", "best-synchronous", "-o", picture.string()});
   };
   ASSERT_EQ(draw(rows.string()).exit_code, 0);
-  EXPECT_NE(text_of(picture).find("over the best synchronous schedule"), std::string::npos);
+  EXPECT_TRUE(holds(text_of(picture), "over the best synchronous schedule"));
   const std::filesystem::path plain = folder.path / "plain.jsonl";
   ASSERT_EQ(accosim(sweep_of(plain, {"--no-tuned"})).exit_code, 0);
-  const ProgramRun none = draw(plain.string());
-  EXPECT_EQ(none.exit_code, 1);
-  EXPECT_NE(none.err.find("--no-tuned"), std::string::npos) << none.err;
+  expect_told(draw(plain.string()), 1, "--no-tuned");
 }
 
 TEST(Sweep, WithoutFairThereIsNoSuchPicture) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl";
   ASSERT_EQ(accosim(sweep_of(rows, {"--schedule", "DDP as released", "--no-tuned"})).exit_code, 0);
-  const ProgramRun drawn =
-      accosim({"plot", "--kind", "curve", rows.string(), "--by", "alone", "-o", (folder.path / "x.svg").string()});
-  EXPECT_EQ(drawn.exit_code, 1);
-  EXPECT_NE(drawn.err.find("--fair"), std::string::npos) << drawn.err;
+  expect_told(
+      accosim({"plot", "--kind", "curve", rows.string(), "--by", "alone", "-o", (folder.path / "x.svg").string()}), 1,
+      "--fair");
 }
 
 TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
@@ -374,21 +322,18 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
     const std::filesystem::path picture = folder.path / (std::string(kind) + ".svg");
     const ProgramRun drawn = accosim({"plot", "--kind", kind, rows.string(), "-o", picture.string()});
     EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
-    EXPECT_NE(text_of(picture).find("samples of a micro-batch"), std::string::npos);
+    EXPECT_TRUE(holds(text_of(picture), "samples of a micro-batch"));
   }
-  const ProgramRun no_axis = accosim(
-      {"plot", "--kind", "curve", rows.string(), "--axis", "micro_batches", "-o", (folder.path / "x.svg").string()});
-  EXPECT_EQ(no_axis.exit_code, 1);
-  EXPECT_NE(no_axis.err.find("did you mean"), std::string::npos) << no_axis.err;
+  expect_told(accosim({"plot", "--kind", "curve", rows.string(), "--axis", "micro_batches", "-o",
+                       (folder.path / "x.svg").string()}),
+              1, "did you mean");
 }
 
 TEST(Sweep, AMergeThatIsRefusedWritesNothing) {
   const TemporaryFolder folder;
   const std::filesystem::path merged = folder.path / "rows.jsonl";
   const std::string part = data_dir() + "/tests/fuzz/corpus/rows/part_0_of_2.jsonl";
-  const ProgramRun run = accosim({"merge", part, "-o", merged.string(), "--by", "cost"});
-  EXPECT_EQ(run.exit_code, 1);
-  EXPECT_NE(run.err.find("there is no cost to go by"), std::string::npos) << run.err;
+  expect_told(accosim({"merge", part, "-o", merged.string(), "--by", "cost"}), 1, "there is no cost to go by");
   EXPECT_FALSE(std::filesystem::exists(merged));
 }
 
@@ -398,7 +343,7 @@ TEST(Sweep, WhatTheFuzzerStartsFromIsRight) {
   const ProgramRun merged = accosim({"merge", corpus + "rows/part_0_of_2.jsonl", corpus + "rows/part_1_of_2.jsonl",
                                      "-o", (folder.path / "rows.jsonl").string()});
   EXPECT_EQ(merged.exit_code, 0) << merged.err;
-  EXPECT_EQ(merged.err.find("are missing"), std::string::npos) << merged.err;
+  EXPECT_FALSE(holds(merged.err, "are missing"));
   folder.write("sweep.json", text_of(corpus + "sweep/two_axes.json"));
   folder.write("scenario.json", accosim({"resolve", "finetune_2x4_a100"}).out);
   const ProgramRun swept = accosim({"sweep", (folder.path / "sweep.json").string(), "--network", "reference", "-j", "1",

@@ -8,12 +8,11 @@
 #include <sstream>
 #include <tuple>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "reports/human.hpp"
 #include "reports/table.hpp"
+#include "tests/support/sample.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace accosim {
@@ -93,43 +92,16 @@ TEST(Table, BlocksShareTheColumnsEvenly) {
 
 // ---- comparisons ----
 
-Device device_of(const char* name, double slowdown = 1) {
-  Device device;
-  device.name = name;
-  device.slowdown = slowdown;
-  return device;
-}
-
 /// 2 nodes of 4 GPUs, 4 samples a micro-batch, 4 micro-batches: 128 samples of 512 tokens, 65,536 tokens.
 Scenario paper_like() {
-  Scenario scenario;
+  Scenario scenario = sample_scenario(2, 4);
   scenario.name = "finetune";
   scenario.model.name = "gpt-neo-2.7b";
-  scenario.model.family = "llama";
-  scenario.model.num_hidden_layers = 1;
-  scenario.model.hidden_size = 8;
-  scenario.model.num_attention_heads = scenario.model.num_key_value_heads = 2;
-  scenario.model.head_dim = 4;
-  scenario.model.intermediate_size = 8;
-  scenario.model.vocab_size = 100;
-  scenario.model.attention_window = {0};
   scenario.cluster.name = "two nodes";
-  NodeGroup group;
-  group.count = 2;
-  group.gpus = 4;
-  group.devices.assign(4, device_of("A100-SXM4-80GB"));
-  group.micro_batch_size = 4;
-  scenario.cluster.nodes = {group};
-  scenario.training.sequence_length = 512;
-  scenario.training.gradient_accumulation_steps = 4;
+  for (Device& device : scenario.cluster.nodes[0].devices) device.name = "A100-SXM4-80GB";
   scenario.training.train_tokens = 80e6;
   scenario.baseline = "ZeRO-1";
-  ScheduleSpec zero1, acco;
-  zero1.name = "zero1";
-  zero1.label = "ZeRO-1";
-  acco.name = "acco";
-  acco.label = "ACCO";
-  scenario.schedules = {zero1, acco};
+  scenario.schedules = {sample_schedule("zero1", "ZeRO-1"), sample_schedule("acco", "ACCO")};
   return scenario;
 }
 

@@ -14,6 +14,7 @@
 #include "reports/answer.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "tests/support/fair_rows.hpp"
+#include "tests/support/holds.hpp"
 
 namespace accosim {
 namespace {
@@ -180,18 +181,15 @@ TEST(SweepWords, ASchedulesCourseOverTheBestSynchronousOneIsSaidLikewise) {
 TEST(SweepWords, TheOthersAreNamed) {
   SweepRows rows = fair_rows({0.5, 2, 1.5});
   for (Row& row : rows.rows) row.alone->others = "1 V100";
-  EXPECT_NE(worth_in_words(rows, {})[2].find("Adding the V100 to the 32 A100: "), std::string::npos);
+  EXPECT_TRUE(holds(worth_in_words(rows, {})[2], "Adding the V100 to the 32 A100: "));
   rows.rows[2].alone->others = "16 V100 and 8 T4";
-  EXPECT_NE(worth_in_words(rows, {})[2].find("Adding the V100 or the V100 and T4 to the 32 A100: "), std::string::npos)
-      << worth_in_words(rows, {})[2];
+  EXPECT_TRUE(holds(worth_in_words(rows, {})[2], "Adding the V100 or the V100 and T4 to the 32 A100: "));
   // Where there are many of them they are the faster part.
   rows.rows[2].alone->part = "64 V100";
   rows.rows[2].alone->others = "32 A100";
-  EXPECT_NE(
-      worth_in_words(rows, {})[2].find(" Beside the A100 or the V100 alone, whichever is faster, the whole cluster "
-                                       "is slower below 14.1 Gbit/s (bandwidth); faster above."),
-      std::string::npos)
-      << worth_in_words(rows, {})[2];
+  EXPECT_TRUE(holds(worth_in_words(rows, {})[2],
+                    " Beside the A100 or the V100 alone, whichever is faster, the whole cluster "
+                    "is slower below 14.1 Gbit/s (bandwidth); faster above."));
 }
 
 TEST(SweepWords, WhatIsNotComparedIsNotSpokenOf) {
@@ -206,10 +204,9 @@ TEST(SweepWords, WhatIsNotComparedIsNotSpokenOf) {
 
 TEST(SweepWords, WhatDoesNotFitIsNamed) {
   SweepRows rows = fair_rows({1, 1, 1});
-  EXPECT_EQ(counts_in_words(rows, {}).find("does not fit"), std::string::npos);
+  EXPECT_FALSE(holds(counts_in_words(rows, {}), "does not fit"));
   rows.rows[1].schedules[0].fit.verdict = FitVerdict::kDoesNotFit;
-  EXPECT_NE(counts_in_words(rows, {}).find(" Into memory ddp does not fit at 1 point (-)."), std::string::npos)
-      << counts_in_words(rows, {});
+  EXPECT_TRUE(holds(counts_in_words(rows, {}), " Into memory ddp does not fit at 1 point (-)."));
 }
 
 /// Three clusters of 8, 16 and 24 GPU-hours; the interval of each is 10 % to both sides.
@@ -232,30 +229,27 @@ TEST(SweepWords, TheCheapestPointWithItsDoubt) {
   // Twice as much; independent errors of 0.1 each: 2 x exp(-+ 1.28155 x 0.1 x sqrt(2)) = 1.67 to 2.40.
   SweepRows rows = priced_rows();
   const std::string words = ranking_in_words(rows, {Score::kCost, {}});
-  EXPECT_NE(words.find("Of all points the cheapest is a, with ddp: all tokens in 1:00:00"), std::string::npos) << words;
-  EXPECT_NE(words.find(" The next, b, takes 2 times as much (80 %: 1.67 to 2.4). The dearest takes 3 times as "
-                       "much."),
-            std::string::npos)
-      << words;
-  EXPECT_EQ(words.find("samples"), std::string::npos) << words;
+  EXPECT_TRUE(holds(words, "Of all points the cheapest is a, with ddp: all tokens in 1:00:00"));
+  EXPECT_TRUE(holds(words,
+                    " The next, b, takes 2 times as much (80 %: 1.67 to 2.4). The dearest takes 3 times as "
+                    "much."));
+  EXPECT_FALSE(holds(words, "samples"));
   // 1.1 x exp(-0.181) = 0.92 is below 1.
   for (Metrics& figures : rows.rows[1].schedules) figures.cost = 17.6;
-  EXPECT_NE(ranking_in_words(rows, {Score::kCost, {}}).find("too near to tell the two apart"), std::string::npos);
+  EXPECT_TRUE(holds(ranking_in_words(rows, {Score::kCost, {}}), "too near to tell the two apart"));
   // As cheap to 0.1 %.
   for (Metrics& figures : rows.rows[1].schedules) figures.cost = 16.01;
-  EXPECT_NE(ranking_in_words(rows, {Score::kCost, {}}).find("; 1 more comes to the same."), std::string::npos);
+  EXPECT_TRUE(holds(ranking_in_words(rows, {Score::kCost, {}}), "; 1 more comes to the same."));
 }
 
 TEST(SweepWords, PointsThatCannotBeComparedAreNamed) {
   SweepRows rows = priced_rows();
   for (Metrics& figures : rows.rows[2].schedules) figures.samples_per_update = 192;
-  EXPECT_NE(ranking_in_words(rows, {Score::kTime, {}}).find("Points ask for updates of 96 to 192 samples"),
-            std::string::npos);
+  EXPECT_TRUE(holds(ranking_in_words(rows, {Score::kTime, {}}), "Points ask for updates of 96 to 192 samples"));
   for (Metrics& figures : rows.rows[0].schedules) figures.cost.reset();
-  EXPECT_NE(counts_in_words(rows, {Score::kCost, {}}).find("1 point (a) has no price_per_gpu_hour and takes no part."),
-            std::string::npos)
-      << counts_in_words(rows, {Score::kCost, {}});
-  EXPECT_EQ(counts_in_words(rows, {Score::kTime, {}}).find("price"), std::string::npos);
+  EXPECT_TRUE(
+      holds(counts_in_words(rows, {Score::kCost, {}}), "1 point (a) has no price_per_gpu_hour and takes no part."));
+  EXPECT_FALSE(holds(counts_in_words(rows, {Score::kTime, {}}), "price"));
 }
 
 TEST(SweepWords, ANameTellsAPointAndWhatStandsBesideItDoesNot) {
@@ -294,7 +288,7 @@ TEST(SweepWords, WhereNothingFitsItIsSaidWhatWould) {
   EXPECT_EQ(unfit_points_in_words(rows),
             std::vector<std::string>{needs +
                                      "ddp fits with activation_recompute full: about 2:00:00, at a cost of about 32."});
-  EXPECT_EQ(counts_in_words(rows, {}).find("Into memory"), std::string::npos) << "said once";
+  EXPECT_FALSE(holds(counts_in_words(rows, {}), "Into memory")) << "said once";
 }
 
 TEST(SweepWords, WhatAllPointsTrainIsNamed) {
@@ -330,10 +324,10 @@ TEST(SweepWords, WhatIsLeftOutIsNamedWithItsReason) {
   rows.rows[2].schedules[1] = rows.rows[0].schedules[1];
   EXPECT_EQ(left_out_in_words(rows, 9),
             std::vector<std::string>{"Left out: acco at 1 point (bandwidth = 20 Gbit/s): is not to be had"});
-  EXPECT_EQ(counts_in_words(rows, {}).find("Into memory"), std::string::npos) << "it is not memory that it lacks";
+  EXPECT_FALSE(holds(counts_in_words(rows, {}), "Into memory")) << "it is not memory that it lacks";
   std::ostringstream csv;
   write_sweep_csv(csv, rows, {});
-  EXPECT_NE(csv.str().find("\n1,20 Gbit/s,left_out,is not to be had,acco,0,,"), std::string::npos) << csv.str();
+  EXPECT_TRUE(holds(csv.str(), "\n1,20 Gbit/s,left_out,is not to be had,acco,0,,"));
   std::string line;
   std::size_t commas = 0;
   for (std::istringstream lines(csv.str()); std::getline(lines, line);) {

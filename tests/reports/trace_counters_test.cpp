@@ -6,7 +6,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <sstream>
 #include <streambuf>

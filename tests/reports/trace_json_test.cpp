@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tests/support/json.hpp"
+#include "tests/support/random.hpp"
 
 namespace accosim {
 namespace {
@@ -25,14 +26,10 @@ enum LabelIndex : std::uint16_t { kForward, kBackward, kReduceScatter, kSwap };
 /// `ranks` equal ranks; lane 0 computes, lane 1 copies, lane 2 communicates with all others in op 0.
 EventGraph small_graph(int ranks) {
   EventGraph graph;
-  for (const auto& [name, cls] :
-       {std::pair("forward", OpClass::kForward), std::pair("backward", OpClass::kBackward),
-        std::pair("reduce-scatter", OpClass::kCommunication), std::pair("swap", OpClass::kMark)}) {
-    Label label;
-    label.name = name;
-    label.cls = cls;
-    graph.labels.push_back(label);
-  }
+  graph.labels = {{"forward", OpClass::kForward},
+                  {"backward", OpClass::kBackward},
+                  {"reduce-scatter", OpClass::kCommunication},
+                  {"swap", OpClass::kMark}};
   Program program;
   program.lane_names = {"compute", "copy", "communication"};
   program.lanes.resize(3, std::vector<Op>(1));
@@ -41,9 +38,7 @@ EventGraph small_graph(int ranks) {
   graph.programs.push_back(program);
   Group group;
   for (int r = 0; r < ranks; ++r) {
-    Rank rank;
-    rank.groups = {0};
-    graph.ranks.push_back(rank);
+    graph.ranks.push_back({0, {0}});
     group.members.push_back(r);
   }
   graph.groups.push_back(group);
@@ -182,19 +177,6 @@ std::map<std::int64_t, int> check_flows(const Json& trace) {
   return sizes;
 }
 
-/// splitmix64, the same numbers with every standard library.
-struct Random {
-  std::uint64_t state;
-  std::uint64_t next() {
-    std::uint64_t z = state += 0x9E3779B97F4A7C15;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
-  int below(int n) { return static_cast<int>(next() % static_cast<std::uint64_t>(n)); }
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-};
-
 struct RandomTrace {
   std::vector<Span> spans;
   std::map<ThreadId, double> busy;  // seconds that slices cover, waits included
@@ -209,12 +191,12 @@ RandomTrace random_trace(int ranks, std::uint64_t seed) {
   Random random{seed};
   RandomTrace trace;
   std::vector<std::vector<double>> cursor(static_cast<std::size_t>(ranks), std::vector<double>(3, 0.0));
-  const auto duration = [&] { return random.below(5) == 0 ? 0.0 : std::pow(10.0, -9 + 8 * random.unit()); };
+  const auto duration = [&] { return random.integer(0, 4) == 0 ? 0.0 : std::pow(10.0, -9 + 8 * random.uniform(0, 1)); };
   for (int i = 0; i < 300; ++i) {
-    if (random.below(4) == 0) {
+    if (random.integer(0, 3) == 0) {
       std::vector<double> arrived;
       arrived.reserve(cursor.size());
-      for (auto& lanes : cursor) arrived.push_back(lanes[2] + (random.below(2) == 0 ? 0 : duration()));
+      for (auto& lanes : cursor) arrived.push_back(lanes[2] + (random.integer(0, 1) == 0 ? 0 : duration()));
       const double begin = *std::max_element(arrived.begin(), arrived.end());
       const double end = begin + 1e-7 + duration();
       for (int r = 0; r < ranks; ++r) {
@@ -226,13 +208,13 @@ RandomTrace random_trace(int ranks, std::uint64_t seed) {
       ++trace.collectives;
       continue;
     }
-    const int rank = random.below(ranks), lane = random.below(2);
+    const int rank = random.integer(0, ranks - 1), lane = random.integer(0, 1);
     double& now = cursor[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
-    if (random.below(3) == 0) now += duration();
+    if (random.integer(0, 2) == 0) now += duration();
     const double first = duration(), second = duration();
     Span a = span_of(rank, lane, kForward, now, now + first);
     Span b = span_of(rank, lane, kBackward, a.end.value, a.end.value + second);
-    const int repeat = 1 + random.below(9);  // above 6 they are merged
+    const int repeat = 1 + random.integer(0, 8);  // above 6 they are merged
     const double period = b.end.value - a.begin.value;
     trace.spans.push_back(repeated(a, repeat, period));
     trace.spans.push_back(repeated(b, repeat, period));

@@ -5,7 +5,9 @@
 
 #include <sstream>
 
-#include "models/fit/published.hpp"
+#include "models/base/json.hpp"
+#include "reports/evidence/live_report.hpp"
+#include "reports/explain/explain_text.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {
@@ -122,6 +124,124 @@ TEST(ValidationText, OneCaseIsToldInFull) {
   validation.groups = groups_of(validation.rows, {"training step"});
   const std::string text = text_of([&](std::ostream& out) { write_validation(out, validation, {}); });
   expect_parts(text, {"configuration  4 | 8", "inferred       the network", "note           because"});
+}
+
+// Does the page of live runs count every run once, and say what it left out?
+
+LiveResult two_runs() {
+  LiveResult result;
+  result.cpu = "A CPU";
+  result.network = "netns:1 Mbit/s";
+  LiveRow rejected;
+  rejected.cell = {2, "acco", 4, 0.5, Seconds{0.001}, 1, false};
+  rejected.measured = Seconds{2};
+  rejected.predicted = Seconds{1};
+  rejected.disturbed = "others were at work";
+  rejected.counts = false;
+  LiveRow again = rejected;
+  again.disturbed = "";
+  again.counts = true;
+  again.measured = Seconds{1};
+  again.predicted = Seconds{1.02};
+  again.predicted_micro_batches = 20;  // more than the 8 asked for: communication-bound
+  LiveRow slow = again;
+  slow.cell.algorithm = "ddp";
+  slow.cell.slow = 2;
+  slow.predicted = Seconds{0.96};
+  LiveRow real = again;
+  real.cell.real = true;
+  real.disturbed = "the machine was slow";  // the third try
+  real.predicted = Seconds{1.06};
+  result.rows = {rejected, again, slow, real};
+  return result;
+}
+
+TEST(LiveReport, RejectedRunsAreListedAndDoNotCount) {
+  // +2 and -4 % of set computation: 3 % in the mean; the real one's is +6 %.
+  std::ostringstream page;
+  write_live_markdown(page, two_runs());
+  const std::string text = page.str();
+  for (const char* part : {"| set computation, all | 2 | 3.0 % | -1.0 % | -4.0 % |", "| one slow rank | 1 | 4.0 % |",
+                           "| acco, communication-bound | 1 | 2.0 % |", "| real computation | 1 | 6.0 % |",
+                           "rejected: others were at work", "third try, counted: the machine was slow",
+                           "4 runs made, 1 rejected, 1 of those that count disturbed",
+                           "| 2 ranks, ddp, one 2x slower | 0.50 | 1000.00 ms | 960.00 ms | -4.0 % |"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  std::ostringstream console;
+  write_live(console, two_runs(), {});
+  EXPECT_NE(console.str().find("rejected: 2 ranks, acco: others were at work"), std::string::npos) << console.str();
+}
+
+TEST(LiveReport, ACheckJudgesOnlyWhatAQuietMachineRan) {
+  // Of the three that count, the real one was disturbed. Of the others ddp's is 4 % wrong, more than any mean of both.
+  LiveResult result = two_runs();
+  LiveCheck check = live_check(result);
+  EXPECT_EQ(check.judged, 2);
+  EXPECT_EQ(check.disturbed, 1);
+  EXPECT_NEAR(check.worst_mean, 0.04, 1e-12);
+  result.rows[3].predicted = Seconds{5};
+  EXPECT_NEAR(live_check(result).worst_mean, 0.04, 1e-12);
+  result.rows[3].disturbed = "";
+  EXPECT_NEAR(live_check(result).worst_mean, 4, 1e-12);
+  for (LiveRow& row : result.rows) row.disturbed = "others were at work";
+  check = live_check(result);
+  EXPECT_EQ(check.judged, 0);
+  EXPECT_EQ(check.disturbed, 3);
+  EXPECT_EQ(check.worst_mean, 0);
+}
+
+// Are collectives that were played message by message shown beside their closed form, as text and as JSON?
+
+CollectivesByMessage example() {
+  ByMessage row;
+  row.collective = "all_reduce";
+  row.algorithm = "ring";
+  row.protocol = "Simple";
+  row.bytes = Bytes{2e9};
+  row.ranks = 32;
+  row.nodes = 4;
+  row.channels = 2;
+  row.messages = 15'900;
+  row.closed_form = Seconds{0.033};
+  row.played = Seconds{0.030};
+  CollectivesByMessage result;
+  result.label = "ACCO";
+  result.rows = {row};
+  result.without = {"all_reduce of 4 B stays in a node"};
+  return result;
+}
+
+TEST(MessagesReport, ShowsBothTimesAndWhatWasNotPlayed) {
+  std::ostringstream out;
+  write_by_message(out, example(), {});
+  const std::string text = out.str();
+  for (const char* const part : {"ACCO", "all_reduce", "2.00 GB", "ring Simple", "15.9k", "33.0 ms", "30.0 ms",
+                                 "+10.0 %", "not played: all_reduce of 4 B stays in a node."})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(MessagesReport, SaysWhereThereIsNone) {
+  std::ostringstream out;
+  CollectivesByMessage none = example();
+  none.rows.clear();
+  write_by_message(out, none, {});
+  EXPECT_NE(out.str().find("There are none."), std::string::npos);
+  EXPECT_EQ(out.str().find("closed"), std::string::npos);
+}
+
+TEST(MessagesReport, JsonReadsBack) {
+  std::ostringstream out;
+  write_by_message_json(out, {example()});
+  const JsonDocument document = parse_json(out.str(), "written");
+  ASSERT_TRUE(document.errors.empty());
+  EXPECT_EQ(document.root.find("schema")->text, "accosim.messages/1");
+  const JsonValue& schedule = document.root.find("schedules")->elements.at(0);
+  EXPECT_EQ(schedule.find("label")->text, "ACCO");
+  EXPECT_EQ(schedule.find("not_played")->elements.size(), 1u);
+  const JsonValue& row = schedule.find("collectives")->elements.at(0);
+  EXPECT_EQ(row.find("messages")->number, 15'900);
+  EXPECT_EQ(row.find("every_message_s")->number, 0.030);
+  EXPECT_NEAR(row.find("closed_form_error")->number, 0.1, 1e-12);
 }
 
 }  // namespace

@@ -6,12 +6,10 @@
 #include <limits>
 #include <set>
 
-#include "models/base/errors.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/advise/advice.hpp"
-#include "sim/advise/answer.hpp"
 #include "sim/advise/candidates.hpp"
 #include "sim/advise/search.hpp"
 #include "sim/advise/searchable.hpp"
@@ -60,6 +58,23 @@ Evaluation played(double time, double memory = 1, double sent = 1) {
   return each;
 }
 
+/// Who plays each point by itself: `of` makes one of its index.
+template <class Of>
+auto one_by_one(const Of& of) {
+  return [of](const std::vector<std::size_t>& indices, const PlayLimit&) {
+    std::vector<TriedPoint> points;
+    for (const std::size_t i : indices) points.push_back(of(i));
+    return points;
+  };
+}
+
+/// Two schedules: 6 x 5 x 7 and 6 x 9 candidates.
+CandidateSpace large_space() {
+  return {{{"ddp", "a", false, {}, {knob_of("w", 6, true), knob_of("x", 5), knob_of("y", 7)}},
+           {"zero1", "b", false, {}, {knob_of("w", 6, true), knob_of("z", 9)}}},
+          false};
+}
+
 TEST(Candidates, EachIndexIsOneCandidateAndBack) {
   const CandidateSpace space = small_space();
   ASSERT_EQ(size_of(space), 10U);
@@ -82,11 +97,8 @@ TEST(Candidates, SettingsAreTheKnobsAndAScheduleOfItsOwn) {
 }
 
 TEST(Search, PlaysASmallSpaceAsAWhole) {
-  const Searched all = search(small_space(), 10, [](const std::vector<std::size_t>& indices, const PlayLimit&) {
-    std::vector<TriedPoint> points;
-    for (const std::size_t i : indices) points.push_back({i, played(1.0 + static_cast<double>(i)), ""});
-    return points;
-  });
+  const auto play = one_by_one([](std::size_t i) { return TriedPoint{i, played(1.0 + static_cast<double>(i)), ""}; });
+  const Searched all = search(small_space(), 10, play);
   EXPECT_TRUE(all.exhaustive);
   ASSERT_EQ(all.points.size(), 10U);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(all.points[i].index, i);
@@ -118,21 +130,17 @@ class Sums {
 };
 
 TEST(Search, FindsTheLeastSumOfALargeSpaceWithinItsBudget) {
-  const CandidateSpace space{{{"ddp", "a", false, {}, {knob_of("w", 6, true), knob_of("x", 5), knob_of("y", 7)}},
-                              {"zero1", "b", false, {}, {knob_of("w", 6, true), knob_of("z", 9)}}},
-                             false};
+  const CandidateSpace space = large_space();
   ASSERT_EQ(size_of(space), 264U);  // 210 + 54
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     const Sums sums(space, seed);
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < size_of(space); ++i) least = std::min(least, sums.at(candidate_of(space, i)));
     std::size_t asked = 0;
-    const auto play = [&](const std::vector<std::size_t>& indices, const PlayLimit&) {
-      std::vector<TriedPoint> points;
-      for (const std::size_t i : indices) points.push_back({i, played(sums.at(candidate_of(space, i))), ""});
-      asked += indices.size();
-      return points;
-    };
+    const auto play = one_by_one([&](std::size_t i) {
+      ++asked;
+      return TriedPoint{i, played(sums.at(candidate_of(space, i))), ""};
+    });
     const Searched some = search(space, 100, play);
     EXPECT_FALSE(some.exhaustive);
     EXPECT_LE(some.points.size(), 100U);
@@ -174,25 +182,16 @@ TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
 TEST(Search, OnlyWhatIsPlayedSpendsTheBudget) {
   // 264 points, of which every fourth may be played and the others are refused: 20 plays need some 80 looks, and never
   // more than ten times the budget. The least of all is found as of a space where nothing is refused.
-  const CandidateSpace space{{{"ddp", "a", false, {}, {knob_of("w", 6, true), knob_of("x", 5), knob_of("y", 7)}},
-                              {"zero1", "b", false, {}, {knob_of("w", 6, true), knob_of("z", 9)}}},
-                             false};
-  const auto quarter = [](const std::vector<std::size_t>& indices, const PlayLimit&) {
-    std::vector<TriedPoint> points;
-    for (const std::size_t i : indices)
-      points.push_back(i % 4 == 0 ? TriedPoint{i, played(1.0 + static_cast<double>(i)), ""} : TriedPoint{i, {}, "no"});
-    return points;
-  };
+  const CandidateSpace space = large_space();
+  const auto quarter = one_by_one([](std::size_t i) {
+    return i % 4 == 0 ? TriedPoint{i, played(1.0 + static_cast<double>(i)), ""} : TriedPoint{i, {}, "no"};
+  });
   const Findings found = findings_of(space, search(space, 20, quarter), 1);
   EXPECT_EQ(found.simulated, 20U);
   EXPECT_GT(found.points.size(), 60U);
   EXPECT_LE(found.points.size(), 200U);
   EXPECT_EQ(found.points[*found.winner].index, 0U);
-  const auto none = [](const std::vector<std::size_t>& indices, const PlayLimit&) {
-    std::vector<TriedPoint> points;
-    for (const std::size_t i : indices) points.push_back({i, {}, "no"});
-    return points;
-  };
+  const auto none = one_by_one([](std::size_t i) { return TriedPoint{i, {}, "no"}; });
   EXPECT_LE(search(space, 2, none).points.size(), 20U) << "ten looks a play";
 }
 

@@ -23,6 +23,7 @@
 #include "sim/player/player.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/closed_forms.hpp"
+#include "tests/support/one_program.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -177,9 +178,24 @@ TEST(Counted, TheCriticalPathGoesThroughAllOfThem) {
   }
 }
 
-TEST(Counted, AMillionUpdatesCostWhatTwentyDo) {
-  Scenario scenario = sample_scenario(1, 4);
+/// Two equal node groups.
+Scenario two_groups(int nodes, int gpus) {
+  Scenario scenario = sample_scenario(nodes, gpus);
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
+  return scenario;
+}
+
+/// Of DDP in each node group, between two meetings.
+ScheduleSpec thirty_updates(const char* name) {
+  ScheduleSpec spec = sample_schedule(name);
+  spec.island = Island::kGroup;
+  spec.inner = "ddp";
+  spec.inner_updates = 30;
+  return spec;
+}
+
+TEST(Counted, AMillionUpdatesCostWhatTwentyDo) {
+  const Scenario scenario = two_groups(1, 4);
   ScheduleSpec spec = sample_schedule("diloco");
   spec.island = Island::kGroup;
   for (const std::string inner : {"ddp", "zero3"}) {
@@ -219,12 +235,8 @@ TEST(Counted, InAPipelineUpdatesCostWhatAFewDo) {
 
 TEST(Counted, ASpanSaysHowManyAndHowLong) {
   // Of 30 updates some are played, the rest stands in one span, which ends where the next update begins.
-  Scenario scenario = sample_scenario(1, 2);
-  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-  ScheduleSpec spec = sample_schedule("local_sgd");
-  spec.island = Island::kGroup;
-  spec.inner = "ddp";
-  spec.inner_updates = 30;
+  const Scenario scenario = two_groups(1, 2);
+  const ScheduleSpec spec = thirty_updates("local_sgd");
   const EventGraph graph = build(spec, price(scenario, spec), 2, 1);
   std::vector<Span> counted;
   std::vector<double> begins, ends;
@@ -249,12 +261,8 @@ TEST(Counted, ASpanSaysHowManyAndHowLong) {
 }
 
 TEST(Counted, NothingIsWhereMicroBatchesAreDrawnOrTokensAreSpent) {
-  Scenario scenario = sample_scenario(2, 2);
-  scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-  ScheduleSpec spec = sample_schedule("diloco");
-  spec.island = Island::kGroup;
-  spec.inner = "ddp";
-  spec.inner_updates = 30;
+  const Scenario scenario = two_groups(2, 2);
+  const ScheduleSpec spec = thirty_updates("diloco");
   EXPECT_GT(times_counted(played(scenario, spec, NetworkKind::kReference, true)), 0);
   Scenario drawn = scenario;
   drawn.training.unsteady.jitter.micro_batch = 0.1;
@@ -275,10 +283,7 @@ TEST(Counted, ReplicasOfUnlikeSpeedsUnderOneCoreArePlayedUntilTheyAreTooMany) {
   scenario.model = sample_model(1, 256);
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = 1.37;
-  ScheduleSpec spec = sample_schedule("diloco");
-  spec.island = Island::kGroup;
-  spec.inner = "ddp";
-  spec.inner_updates = 30;
+  const ScheduleSpec spec = thirty_updates("diloco");
   EXPECT_EQ(times_counted(played(scenario, spec, NetworkKind::kSimgrid, true)), 0);
   EXPECT_GT(times_counted(played(scenario, spec, NetworkKind::kReference, true)), 0) << "alone on its links";
 }
@@ -325,9 +330,7 @@ TEST(Counted, LoopsWithoutAFixedNumberOfRepetitionsAreNone) {
   program.begin_loop(loop);
   program.compute(0, "forward", OpClass::kForward, Seconds{1});
   program.end_loop(std::vector<int>{0});
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   graph.ranks = {{0, {}, 1}};
   EXPECT_THROW(check_graph(graph), std::logic_error);
 }

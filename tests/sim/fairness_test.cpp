@@ -3,17 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "models/read/load.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
+#include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"
 #include "sim/what_if/ladder.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -45,6 +48,11 @@ TEST(FairWords, SayWhatAGainIsDueTo) {
   EXPECT_EQ(words_of(1, 1, 0.97), "acco is 0.970 times as fast as zero1 at the same batch: it gains nothing.");
 }
 
+/// Of those schedules of a scenario.
+FairComparison fair_of(const Scenario& scenario, const std::vector<int>& chosen) {
+  return fair_comparison(scenario, compare(scenario, chosen, NetworkKind::kReference), NetworkKind::kReference);
+}
+
 TEST(Fairness, ABatchThatGrowsIsNoBalance) {
   // Communication takes a hundred times as long as the computation, and ACCO spreads it over as many more samples. At
   // the same batch that is the baseline's too: serial ZeRO-1 then takes a half longer, and the work of ranks of which
@@ -53,8 +61,7 @@ TEST(Fairness, ABatchThatGrowsIsNoBalance) {
   scenario.cluster.nodes[0].devices[0].slowdown = 1;
   scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
   scenario.cluster.nodes[1].devices[0].slowdown = 1.02;
-  const FairComparison fair =
-      fair_comparison(scenario, compare(scenario, {3}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison fair = fair_of(scenario, {3});
   ASSERT_EQ(fair.gains.size(), 1U);
   const FairGain& gain = fair.gains[0];
   EXPECT_GT(gain.speedup, 10);
@@ -88,8 +95,7 @@ TEST(FairWords, SayWhatAPartIsWorth) {
 
 TEST(Fairness, IsAskedOnlyOfUnlikeRanks) {
   const Scenario alike = sample_scenario(2, 2);
-  EXPECT_TRUE(fair_comparison(alike, compare(alike, {0, 3}, NetworkKind::kReference), NetworkKind::kReference)
-                  .baselines.empty());
+  EXPECT_TRUE(fair_of(alike, {0, 3}).baselines.empty());
 }
 
 /// Two GPUs, the second twice as slow.
@@ -106,8 +112,7 @@ TEST(Fairness, CountsTheTokensOfSequencesAsEveryResultDoes) {
   // many would be 6.
   Scenario scenario = unlike_pair();
   scenario.training.unsteady.lengths.histogram = {{128, 1}};
-  const FairComparison fair =
-      fair_comparison(scenario, compare(scenario, {0, 3}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison fair = fair_of(scenario, {0, 3});
   ASSERT_FALSE(fair.baselines.empty());
   for (const FairBaseline& each : fair.baselines) EXPECT_LT(each.speedup, 2) << each.label;
 }
@@ -121,8 +126,7 @@ TEST(Fairness, APartHasThePausesOfItsOwnRanksOnly) {
     pause.every_updates = 10;
     pause.duration = Seconds{100};
     scenario.training.unsteady.pauses = {pause};
-    const FairComparison fair =
-        fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
+    const FairComparison fair = fair_of(scenario, {0});
     std::vector<double> times;
     for (const FairBaseline& each : fair.baselines)
       if (!each.part.empty()) times.push_back(each.update_time.value);
@@ -142,8 +146,7 @@ TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
   Scenario scenario = sample_scenario(1, 4);
   for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
   scenario.cluster.nodes[0].devices[3].slowdown = 2;
-  const std::vector<RunResult> results = compare(scenario, {3}, NetworkKind::kReference);  // without the baseline
-  const FairComparison fair = fair_comparison(scenario, results, NetworkKind::kReference);
+  const FairComparison fair = fair_of(scenario, {3});  // without the baseline
   ASSERT_EQ(fair.gains.size(), 1U);
   EXPECT_NEAR(fair.gains[0].speedup, 2 * 3.5 / 4, 0.05);
   EXPECT_NEAR(fair.gains[0].hidden, 1, 0.03);
@@ -157,14 +160,12 @@ TEST(Fairness, OfASlowGpuInANodeBalancesItsGpuAlone) {
   scenario.schedules.push_back(sample_schedule("zero3"));
   Scenario sharded = scenario;
   sharded.baseline = "zero3";
-  const FairComparison equal =
-      fair_comparison(sharded, compare(sharded, {4}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison equal = fair_of(sharded, {4});
   EXPECT_EQ(equal.words[1],
             "zero3 communicates in every micro-batch and a node group has one micro-batch size, so the work of unlike "
             "GPUs inside \"nodes\" stays equal.");
   // Nobody but the baseline: the sentence is about balance alone.
-  const FairComparison alone =
-      fair_comparison(scenario, compare(scenario, {0}, NetworkKind::kReference), NetworkKind::kReference);
+  const FairComparison alone = fair_of(scenario, {0});
   EXPECT_TRUE(alone.gains.empty());
   EXPECT_NE(alone.words.front().find("times as fast as zero1 as written."), std::string::npos) << alone.words.front();
 }
@@ -177,10 +178,7 @@ TEST(Fairness, SaysWhatTheSlowerKindAdds) {
   for (Device& device : scenario.cluster.nodes[0].devices) device.launch_interval = Seconds{0};
   Device& slow = scenario.cluster.nodes[0].devices[1];
   slow.slowdown = 3;
-  const auto adding = [&] {
-    return fair_comparison(scenario, compare(scenario, {0, 3}, NetworkKind::kReference), NetworkKind::kReference)
-        .adding;
-  };
+  const auto adding = [&] { return fair_of(scenario, {0, 3}).adding; };
   EXPECT_FALSE(adding()) << "slowed, and of the same kind";
   slow.name = "other GPU";
   slow.memory.value *= 2;
@@ -265,7 +263,7 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
 
 TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
   Random random(62);
-  for (int i = 0; i < cases(60, 6); ++i) {
+  for (int i = 0; i < cases(60, 15); ++i) {
     Scenario scenario = random_mix(random, i);
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
@@ -276,13 +274,148 @@ TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
           ladder(scenario, baseline_of(scenario), *schedule_labelled(scenario, gain.label), evaluations);
       const Rung& last = walked.rungs.back();
       if (!last.times_same_batch) continue;
-      const auto same =
-          std::find_if(results.begin(), results.end(), [&](const RunResult& each) { return each.label == gain.label; });
+      const RunResult& same = result_labelled(results, gain.label);
       EXPECT_NEAR(*last.speedup_same_batch / gain.same_batch(), 1, 0.01) << i << " " << gain.label;
       EXPECT_NEAR(*last.times_same_batch / gain.hidden, 1, 0.01) << i << " " << gain.label;
-      EXPECT_NEAR(same->over_best_synchronous.value_or(gain.hidden) / gain.hidden, 1, 0.01) << i << " " << gain.label;
+      EXPECT_NEAR(same.over_best_synchronous.value_or(gain.hidden) / gain.hidden, 1, 0.01) << i << " " << gain.label;
     }
   }
+}
+
+// Does each rung of a ladder change one thing, and do the changes multiply to the whole?
+
+constexpr NetworkKind kReference = NetworkKind::kReference;
+
+/// DDP as ACCO's released code runs it.
+ScheduleSpec released() {
+  ScheduleSpec spec = sample_schedule("ddp", "DDP as released");
+  spec.sync = Sync::kEveryMicroBatch;
+  spec.overlap = Overlap::kBackward;
+  spec.buckets = Buckets::kTensors;
+  spec.parameter_dtype = spec.gradient_dtype = Dtype::kFp32;
+  spec.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  spec.broadcast_buffers = true;
+  return spec;
+}
+
+std::vector<std::string> changes_of(const std::vector<Rung>& rungs) {
+  std::vector<std::string> changes;
+  for (const Rung& rung : rungs) changes.push_back(rung.change);
+  return changes;
+}
+
+TEST(Ladder, FromDdpAsReleasedToAccoChangesOneThingAtATime) {
+  const Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec acco = sample_schedule("acco");
+  const std::vector<Rung> rungs = rungs_between(scenario, released(), acco);
+  EXPECT_EQ(changes_of(rungs),
+            (std::vector<std::string>{"DDP as released", "no_sync: one reduction an update", "gradients in bf16",
+                                      "parameters bf16, states fp32", "no buffers sent and no copies",
+                                      "ZeRO-1: optimizer sharded", "ACCO: communication hidden"}));
+  EXPECT_EQ(rungs.front().spec, released());
+  EXPECT_EQ(rungs[1].spec.sync, Sync::kLastMicroBatch);
+  EXPECT_EQ(rungs[1].spec.gradient_dtype, Dtype::kFp32);
+  EXPECT_EQ(rungs[2].spec.gradient_dtype, Dtype::kBf16);
+  EXPECT_EQ(rungs[4].spec.name, "ddp");
+  EXPECT_TRUE(is_serial_sharded(rungs[5].spec));
+  EXPECT_EQ(rungs.back().spec, acco);
+  EXPECT_EQ(rungs.back().most_same_batch, 1.5);
+  EXPECT_EQ(rungs.back().most_over, 5U) << "the law is over serial ZeRO-1";
+  for (std::size_t i = 0; i + 1 < rungs.size(); ++i) EXPECT_EQ(rungs[i].most_same_batch, 0);
+}
+
+TEST(Ladder, GoesByTheBestSynchronousScheduleBeforeItDelays) {
+  Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec serial = sample_schedule("zero1"), dpu = sample_schedule("dpu");
+  const std::string hidden = "DPU: communication hidden";
+  std::vector<Rung> rungs = rungs_between(scenario, serial, dpu);
+  EXPECT_EQ(changes_of(rungs), (std::vector<std::string>{"zero1", hidden}));
+  EXPECT_EQ(rungs.back().most_same_batch, 2);
+  EXPECT_EQ(rungs.back().most_over, 0U);
+  ScheduleSpec best = serial;
+  best.label = "best synchronous: zero1, both";
+  best.overlap = Overlap::kBackward;
+  best.buckets = Buckets::kUnits;
+  best.gradient_as_bucket_view = true;
+  best.overlap_param_gather = true;
+  scenario.best_synchronous = AddedSchedule{scenario.schedules.size(), "zero1, both", "{}", {}};
+  scenario.schedules.push_back(best);
+  rungs = rungs_between(scenario, serial, dpu);
+  // What is left on the way to the best one are its views of the buckets.
+  const std::vector<std::string> to_best{"zero1", "buckets beside the backward pass",
+                                         "parameters beside the forward pass", best.label, hidden};
+  EXPECT_EQ(changes_of(rungs), to_best);
+  EXPECT_EQ(rungs[3].spec, best);
+  EXPECT_EQ(rungs.back().most_over, 0U) << "the law is over the serial one";
+  // From the best one, and between synchronous ones, nothing is added.
+  EXPECT_EQ(changes_of(rungs_between(scenario, best, dpu)), (std::vector<std::string>{best.label, hidden}));
+  EXPECT_EQ(rungs_between(scenario, serial, sample_schedule("zero3")).size(), 2U);
+  scenario.cluster.nodes[0].devices[0].slowdown = 2;  // unlike ranks: no law
+  EXPECT_EQ(rungs_between(scenario, serial, dpu).back().most_same_batch, 0);
+}
+
+TEST(Ladder, ToZero1OverlappedBothWaysGradientsComeFirst) {
+  const Scenario scenario = sample_scenario(2, 4);
+  const ScheduleSpec serial = sample_schedule("zero1");
+  ScheduleSpec both = serial;
+  both.overlap = Overlap::kBackward;
+  both.buckets = Buckets::kUnits;
+  both.overlap_param_gather = both.align_param_gather = true;
+  const std::vector<Rung> rungs = rungs_between(scenario, serial, both);
+  EXPECT_EQ(changes_of(rungs), (std::vector<std::string>{"zero1", "buckets beside the backward pass",
+                                                         "parameters beside the forward pass"}));
+  EXPECT_EQ(rungs.back().spec, both);
+}
+
+TEST(Ladder, BetweenSchedulesThatDifferInOneThingHasOneStep) {
+  const Scenario scenario = sample_scenario(2, 4);
+  ScheduleSpec after = sample_schedule("ddp", "after"), beside = sample_schedule("ddp", "beside");
+  after.overlap = Overlap::kNone;
+  beside.overlap = Overlap::kBackward;
+  const std::vector<Rung> rungs = rungs_between(scenario, after, beside);
+  ASSERT_EQ(rungs.size(), 2U);
+  EXPECT_EQ(rungs[1].change, "buckets beside the backward pass");
+  EXPECT_EQ(rungs[1].spec, beside);
+  EXPECT_EQ(rungs[1].most_same_batch, 0);
+}
+
+TEST(Ladder, BetweenOthersTheLastStepIsAllThatIsLeft) {
+  const Scenario scenario = sample_scenario(2, 4);
+  for (const char* name : {"zero3", "diloco", "dpu", "zero2"}) {
+    const ScheduleSpec to = sample_schedule(name);
+    for (const ScheduleSpec& from : {released(), sample_schedule("zero1"), sample_schedule("acco")}) {
+      const std::vector<Rung> rungs = rungs_between(scenario, from, to);
+      ASSERT_GE(rungs.size(), 2U) << name;
+      EXPECT_EQ(rungs.front().spec, from);
+      EXPECT_EQ(rungs.back().spec, to);
+      for (std::size_t i = 1; i < rungs.size(); ++i) EXPECT_NE(rungs[i].spec, rungs[i - 1].spec) << rungs[i].change;
+    }
+  }
+}
+
+TEST(Ladder, ChangesMultiplyToTheWholeAndAgreeWithAComparison) {
+  Scenario scenario = sample_scenario(2, 4, 0.05);
+  scenario.schedules = {released(), sample_schedule("zero1"), sample_schedule("acco")};
+  for (ScheduleSpec& spec : scenario.schedules) spec.micro_batches_per_round = 2;
+  scenario.baseline = "DDP as released";
+  const Ladder walked = ladder(scenario, scenario.schedules[0], scenario.schedules[2], kReference);
+  double times = 1, times_same_batch = 1;
+  for (std::size_t i = 1; i < walked.rungs.size(); ++i) {
+    times *= walked.rungs[i].times;
+    ASSERT_TRUE(walked.rungs[i].times_same_batch) << walked.rungs[i].change;
+    times_same_batch *= *walked.rungs[i].times_same_batch;
+  }
+  const std::vector<RunResult> compared = compare(scenario, {0, 2}, kReference);
+  const RunResult& acco = compared[1];
+  EXPECT_NEAR(times / *acco.speedup, 1, 1e-12);
+  EXPECT_NEAR(walked.rungs.back().speedup / *acco.speedup, 1, 1e-12);
+  // compare() has the baseline reduce once an update; the ladder begins with it as it is written.
+  EXPECT_NEAR(times_same_batch / (*acco.speedup_same_batch / *compared[0].speedup_same_batch), 1, 1e-12);
+  EXPECT_LT(*compared[0].speedup_same_batch, 1);
+  const Rung& last = walked.rungs.back();
+  EXPECT_LE(*last.speedup_same_batch / *walked.rungs[last.most_over].speedup_same_batch, 1.5);
+  EXPECT_TRUE(is_serial_sharded(walked.rungs[last.most_over].spec));
+  EXPECT_EQ(walked.rungs.back().samples_per_update, acco.samples_per_update);
 }
 
 }  // namespace

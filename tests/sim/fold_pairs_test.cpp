@@ -2,7 +2,6 @@
 // path takes links that nothing tells apart?
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -10,14 +9,13 @@
 #include "sim/graph/builder.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
+#include "tests/support/one_program.hpp"
 #include "tests/support/played_by_rank.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
-
-constexpr NetworkKind kNetworks[] = {NetworkKind::kReference, NetworkKind::kSimgrid};
 
 struct Pipeline {
   int stages = 4, replicas = 8, tensor = 2;
@@ -125,11 +123,6 @@ EventGraph graph_of(const Pipeline& of) {
   return graph;
 }
 
-void expect_exact(const EventGraph& graph, const std::string& what) {
-  const Folded folded = fold(graph);
-  for (const NetworkKind network : kNetworks) expect_same_by_rank(graph, folded, network, what);
-}
-
 TEST(FoldPairs, AStageOfAPipelineIsOneRank) {
   // 4 stages of 2 ranks, 8 times, each stage on a node; a pair sends over the adapters that its neighbour's pair uses.
   for (const double core : {0.0, 9.0}) {
@@ -184,15 +177,13 @@ EventGraph ring_of_pairs(int nodes, int slow, const Plan& plan) {
     program.collective(1, "send", {CollectiveKind::kSendRecv, Bytes{1}}, waits);
     waits = {received, program.compute(0, "attention", OpClass::kForward, Seconds{seconds}, waits, 0, work)};
   }
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
+  EventGraph graph = graph_of_one(tables, program);
   graph.programs[0].memory_bandwidth = BytesPerSecond{10};
   for (std::size_t lane = 1; lane < 3; ++lane)
     for (Op& op : graph.programs[0].lanes[lane]) {
       op.slot = static_cast<int>(lane) - 1;
       op.kind = OpKind::kTransfer;
     }
-  graph.labels = tables.labels;
   for (int n = 0; n < nodes; ++n) {
     const int next = (n + 1) % nodes;
     for (const char* way : {"out", "in"}) graph.links.push_back({way, BytesPerSecond{n < slow ? 4.0 : 8.0}});
@@ -240,9 +231,7 @@ EventGraph ring_on_half_duplex(const std::vector<double>& bandwidth) {
   Tables tables;
   ProgramBuilder program(tables, {"communication"});
   for (int i = 0; i < 2; ++i) program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{1}});
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   const int nodes = static_cast<int>(bandwidth.size());
   Group world;
   world.plans.emplace_back();

@@ -13,9 +13,12 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"
+#include "sim/schedules/few_replicas.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/support/one_program.hpp"
 #include "tests/support/played_by_rank.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
@@ -93,8 +96,10 @@ TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
     const Folded folded = fold(graph);
     ranks += static_cast<int>(graph.ranks.size());
     folded_ranks += static_cast<int>(folded.graph.ranks.size());
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
-      expect_same_by_rank(graph, folded, network, "seed " + std::to_string(seed));
+    int stood_for = 0;
+    for (const Rank& rank : folded.graph.ranks) stood_for += rank.multiplicity;
+    EXPECT_EQ(stood_for, static_cast<int>(graph.ranks.size())) << "seed " << seed;
+    expect_same_by_rank(graph, folded, "seed " + std::to_string(seed));
   }
   EXPECT_LT(2 * folded_ranks, ranks + ranks / 2) << "these clusters are meant to have equal ranks";
 }
@@ -106,9 +111,7 @@ EventGraph rails(const std::vector<double>& bandwidth, const std::vector<double>
   ProgramBuilder program(tables, {"compute", "communication"});
   const OpRef filled = program.compute(0, "compute", OpClass::kForward, Seconds{1});
   program.collective(1, "sum", {CollectiveKind::kAllReduce, Bytes{1}}, {filled});
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   for (int rail = 0; rail < 2; ++rail) {
     Group group;
     Plan plan;
@@ -125,16 +128,10 @@ EventGraph rails(const std::vector<double>& bandwidth, const std::vector<double>
   return graph;
 }
 
-void expect_exact(const EventGraph& graph) {
-  const Folded folded = fold(graph);
-  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
-    expect_same_by_rank(graph, folded, network, "");
-}
-
 TEST(Fold, GroupsOnTheNetworkKeepTheirOwnLinksAndBytes) {
-  expect_exact(rails({1, 1}, {6, 6}));
-  expect_exact(rails({1, 2}, {6, 6}));
-  expect_exact(rails({1, 1}, {6, 9}));
+  expect_exact(rails({1, 1}, {6, 6}), "alike");
+  expect_exact(rails({1, 2}, {6, 6}), "links");
+  expect_exact(rails({1, 1}, {6, 9}), "bytes");
 }
 
 TEST(Fold, FlowsOfUnlikeBytesInOneCollectiveBothStay) {
@@ -142,18 +139,7 @@ TEST(Fold, FlowsOfUnlikeBytesInOneCollectiveBothStay) {
   // take 6.
   EventGraph graph = rails({1, 1}, {6, 6});
   graph.groups[0].plans[0].flows[1].bytes = Bytes{9};
-  expect_exact(graph);
-}
-
-TEST(Fold, MultiplicitiesAddUpToTheRanks) {
-  for (int seed = 0; seed < cases(60); ++seed) {
-    Random random(seed);
-    const EventGraph graph = random_cluster(random);
-    const Folded folded = fold(graph);
-    int sum = 0;
-    for (const Rank& rank : folded.graph.ranks) sum += rank.multiplicity;
-    EXPECT_EQ(sum, static_cast<int>(graph.ranks.size()));
-  }
+  expect_exact(graph, "a flow");
 }
 
 TEST(Fold, IdenticalRanksBecomeOneAndTheirRingOneFlow) {
@@ -161,9 +147,7 @@ TEST(Fold, IdenticalRanksBecomeOneAndTheirRingOneFlow) {
   Tables tables;
   ProgramBuilder program(tables, {"compute"});
   program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{8}});
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   Group world;
   Plan plan;
   for (int r = 0; r < 8; ++r) {
@@ -193,9 +177,7 @@ EventGraph ring_under_core(int nodes, int slow, double core) {
   Tables tables;
   ProgramBuilder program(tables, {"communication"});
   for (int i = 0; i < 2; ++i) program.collective(0, "sum", {CollectiveKind::kAllReduce, Bytes{12}});
-  EventGraph graph;
-  graph.programs.push_back(program.take(1));
-  graph.labels = tables.labels;
+  EventGraph graph = graph_of_one(tables, program);
   Group world;
   Plan plan;
   for (int n = 0; n < nodes; ++n) {
@@ -251,7 +233,7 @@ TEST(Fold, WhatTakesTheSharesOfEndedFlowsIsTheSameFoldedOrNot) {
     for (Plan::Flow& flow : second.plans[0].flows) flow.bytes = Bytes{5};
     graph.groups.push_back(second);
     for (Rank& rank : graph.ranks) rank.groups.push_back(1);
-    expect_exact(graph);
+    expect_exact(graph, "core " + std::to_string(core));
     EXPECT_EQ(fold(graph).graph.paths.size(), 4u);
   }
 }
@@ -333,8 +315,7 @@ TEST(Fold, EveryRankOfAScheduleDoesTheSameFoldedOrNot) {
     ranks += graph.ranks.size();
     folded_ranks += folded.graph.ranks.size();
     on_shared_links += sharing_of(graph) == Sharing::kUnevenly ? 1 : 0;
-    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
-      expect_same_by_rank(graph, folded, network, spec.label + " seed " + std::to_string(seed));
+    expect_same_by_rank(graph, folded, spec.label + " seed " + std::to_string(seed));
   }
   EXPECT_LT(2 * folded_ranks, ranks) << "most of these ranks are meant to be equal";
   EXPECT_GT(on_shared_links, 80u);
@@ -357,6 +338,150 @@ TEST(Fold, EqualIslandsAreOneThoughEachHasTwoCommunicators) {
   ASSERT_EQ(folded.graph.ranks.size(), 1u);
   EXPECT_EQ(folded.graph.ranks[0].multiplicity, 16);
   expect_same_by_rank(graph, folded, NetworkKind::kSimgrid, "islands");
+}
+
+// Do a few replicas stand for all? Random clusters of equal nodes are played with every rank of theirs by itself, and
+// with the few that are built in their place.
+
+constexpr int kSteps = 4;
+
+/// Equal nodes, a model that is split in some way or none, and few or many replicas of it.
+Scenario random_split(Random& random) {
+  Scenario scenario = sample_scenario(1, 1 << random.integer(0, 2));
+  NodeGroup& nodes = scenario.cluster.nodes[0];
+  Parallel& parallel = scenario.training.parallel;
+  parallel.tensor = std::min(nodes.gpus, 1 << random.integer(0, 2));
+  parallel.pipeline = random.integer(1, 3);
+  nodes.count = parallel.pipeline * random.integer(1, 4) * random.integer(1, 4);
+  nodes.nics.count = random.integer(1, 4);
+  nodes.nics.bandwidth = BytesPerSecond{random.uniform(1e9, 1e11)};
+  if (random.integer(0, 3) == 0) scenario.cluster.fabric.oversubscription = 3;
+  scenario.model = sample_model(3 * parallel.pipeline, 128);
+  if (random.integer(0, 1) == 1) parallel.order = order_of("tp-pp-dp");
+  return scenario;
+}
+
+ScheduleSpec random_spec(Random& random, const Parallel& parallel) {
+  const std::vector<const char*> split = {"ddp", "zero1", "dpu", "acco", "diloco"};
+  const std::vector<const char*> whole = {"ddp", "zero1", "zero2", "zero3", "dpu", "acco", "diloco", "local_sgd"};
+  const std::vector<const char*>& names = parallel.pipeline > 1 ? split : whole;
+  ScheduleSpec spec = sample_schedule(names[random.integer(0, static_cast<int>(names.size()) - 1)]);
+  spec.micro_batches_per_round = kSteps / 2;
+  if (spec.name == "ddp" || spec.name == "zero1") {
+    spec.overlap = random.integer(0, 1) == 1 ? Overlap::kBackward : Overlap::kNone;
+    spec.buckets = Buckets::kUnits;
+  }
+  if (parallel.pipeline == 1 && (spec.name == "zero1" || spec.name == "zero3") && random.integer(0, 1) == 1)
+    spec.island = Island::kNode;
+  return spec;
+}
+
+TEST(FewReplicas, EveryRankDoesWhatItDoesAmongAll) {
+  int few_of_them = 0, ranks = 0, built = 0;
+  for (int seed = 0; seed < cases(150, 30); ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_split(random);
+    const ScheduleSpec spec = random_spec(random, scenario.training.parallel);
+    const Costs costs = price(scenario, spec);
+    const std::optional<FewReplicas> few = few_replicas(costs);
+    if (!few) continue;
+    ++few_of_them;
+    ranks += costs.ranks();
+    built += few->costs.ranks();
+    EXPECT_EQ(few->costs.ranks() * few->each, costs.ranks());
+    for (std::size_t rank = 0; rank < few->few.size(); ++rank) {
+      EXPECT_EQ(costs.kind_of[rank], few->costs.kind_of[few->few[rank]]);
+      EXPECT_EQ(costs.places[rank].gpu, few->costs.places[few->few[rank]].gpu);
+    }
+    const Folded folded = among_all(fold(build(spec, costs, kSteps, 2, &*few)), *few);
+    const EventGraph whole = build(spec, costs, kSteps, 2);
+    const std::string what = "seed " + std::to_string(seed) + ", " + spec.name;
+    int stood_for = 0;
+    for (const Rank& rank : folded.graph.ranks) stood_for += rank.multiplicity;
+    EXPECT_EQ(stood_for, costs.ranks()) << what;
+    EXPECT_EQ(folded.graph.ranks.size(), fold(whole).graph.ranks.size()) << what;
+    expect_same_by_rank(whole, folded, what);
+  }
+  EXPECT_GT(few_of_them, cases(10));  // of the clusters drawn most are too small to gain by it
+  EXPECT_LT(2 * built, ranks + 1);
+}
+
+TEST(FewReplicas, AreNotTakenWhereReplicasDiffer) {
+  const auto made = [](const auto& change) {
+    Scenario scenario = sample_scenario(16, 2);
+    change(scenario);
+    return few_replicas(price(scenario, sample_schedule("zero1"))).has_value();
+  };
+  EXPECT_TRUE(made([](Scenario&) {}));
+  EXPECT_FALSE(made([](Scenario& scenario) { scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]); }));
+  EXPECT_FALSE(made([](Scenario& scenario) { scenario.training.unsteady.jitter.micro_batch = 0.1; }));
+  EXPECT_FALSE(made([](Scenario& scenario) { scenario.cluster.nodes[0].count = 4; })) << "too few";
+  EXPECT_FALSE(made([](Scenario& scenario) { scenario.cluster.nodes[0].count = 7; })) << "which nothing divides";
+}
+
+// Does every rank do the same, folded or not, where schedules run over tensor and pipeline ranks? A stage is then one
+// rank, also under a schedule whose first rank decides for its model replica how many micro-batches there are.
+
+constexpr int kMicroBatches = 16, kUpdates = 2;
+
+/// Two tensor ranks, which are a node, four stages and two replicas: 16 ranks on 8 nodes.
+Scenario random_pipeline(Random& random) {
+  Scenario scenario = sample_scenario(8, 2);
+  scenario.model = sample_model(8, 128);
+  scenario.cluster.nodes[0].nics.bandwidth = BytesPerSecond{std::pow(10.0, random.uniform(7.5, 10))};
+  scenario.cluster.nodes[0].nics.count = random.integer(1, 2);
+  scenario.training.interference = random.integer(0, 1) == 1;
+  Parallel& parallel = scenario.training.parallel;
+  parallel.tensor = 2;
+  parallel.pipeline = 4;
+  parallel.sequence = random.integer(0, 1) == 1;
+  parallel.overlap_messages = random.integer(0, 1) == 1;
+  if (random.integer(0, 1) == 1) {
+    parallel.schedule = PipelineSchedule::kInterleaved;
+    parallel.chunks = 2;
+  }
+  return scenario;
+}
+
+ScheduleSpec random_rule(Random& random, const std::string& name) {
+  ScheduleSpec spec = sample_schedule(name);
+  spec.micro_batches_per_round = kMicroBatches / 2;
+  spec.poll_every = random.integer(1, 4);
+  if (name != "zero1" && name != "ddp") return spec;
+  if (random.integer(0, 1) == 1) spec.overlap = Overlap::kBackward;
+  if (name == "zero1") spec.overlap_param_gather = random.integer(0, 1) == 1;
+  return spec;
+}
+
+TEST(FoldStages, EveryRankOfAModelReplicaDoesTheSameFoldedOrNot) {
+  for (int seed = 0; seed < cases(16); ++seed) {
+    Random random(seed);
+    const Scenario scenario = random_pipeline(random);
+    const ScheduleSpec spec = random_rule(random, std::vector<const char*>{"ddp", "zero1", "dpu", "acco"}[seed % 4]);
+    const EventGraph graph = build(spec, price(scenario, spec), kMicroBatches, kUpdates);
+    const Folded folded = fold(graph);
+    ASSERT_EQ(graph.ranks.size(), 16u);
+    EXPECT_EQ(folded.graph.ranks.size(), 4u) << spec.name << " seed " << seed;
+    expect_same_by_rank(graph, folded, spec.name + " seed " + std::to_string(seed));
+  }
+}
+
+TEST(FoldStages, WhereOneNodeIsSlowItsReplicaIsPlayedBesideTheOther) {
+  // The first node has half the adapter: the stages of its replica are other ranks than those of the second.
+  for (const char* const name : {"zero1", "acco"}) {
+    Random random(1);
+    Scenario scenario = random_pipeline(random);
+    NodeGroup slow = scenario.cluster.nodes[0];
+    slow.count = 1;
+    slow.nics.bandwidth = 0.5 * slow.nics.bandwidth;
+    scenario.cluster.nodes[0].count = 7;
+    scenario.cluster.nodes.insert(scenario.cluster.nodes.begin(), slow);
+    const ScheduleSpec spec = random_rule(random, name);
+    const EventGraph graph = build(spec, price(scenario, spec), kMicroBatches, kUpdates);
+    const Folded folded = fold(graph);
+    EXPECT_EQ(folded.graph.ranks.size(), 8u) << name;
+    expect_same_by_rank(graph, folded, name);
+  }
 }
 
 }  // namespace

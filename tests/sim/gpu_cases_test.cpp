@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "models/price/layer_time.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evidence/fit_steps.hpp"
 #include "sim/evidence/validate.hpp"

@@ -1,12 +1,10 @@
 // Do unlike GPUs that share models take what follows from each part's own step, and is their work divided among the
 // model replicas as their speed has it?
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +22,7 @@
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/parts.hpp"
 #include "sim/what_if/warnings.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -209,10 +208,7 @@ TEST(SplitMix, TheBestSynchronousScheduleAndTheFairRowsAreBalanced) {
   ASSERT_TRUE(pair.best_synchronous);
   EXPECT_TRUE(pair.best_synchronous->balanced) << pair.best_synchronous->name();
   const std::vector<RunResult> results = compare(pair, chosen, evaluations);
-  const auto at = [&](std::size_t index) {
-    return *std::find_if(results.begin(), results.end(),
-                         [&](const RunResult& each) { return each.label == pair.schedules[index].label; });
-  };
+  const auto at = [&](std::size_t index) { return result_labelled(results, pair.schedules[index].label); };
   EXPECT_GT(*at(pair.best_synchronous->index).speedup, 0.9 * gain);
   EXPECT_LT(*at(3).over_best_synchronous, 1.25) << "what ACCO gains is balance";
   const FairComparison fair = fair_comparison(pair, results, evaluations);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <tuple>
 
@@ -24,6 +23,8 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/what_if/looks_wrong.hpp"
 #include "tests/support/advised.hpp"
+#include "tests/support/holds.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sample_file.hpp"
 #include "tests/support/scratch.hpp"
@@ -32,11 +33,6 @@ namespace accosim {
 namespace {
 
 constexpr NetworkKind kReference = NetworkKind::kReference;
-
-bool warns(const RunResult& result, const std::string& code) {
-  return std::any_of(result.warnings.begin(), result.warnings.end(),
-                     [&](const Warning& warning) { return warning.code == code; });
-}
 
 TEST(Compare, SpeedupsHaveIntervalsAndTheBaselineHasNone) {
   // 80 % of a log-normal ratio: value x exp(-+ 1.28155 s), s^2 = that of ratios^2 + the squared differences of both
@@ -288,12 +284,6 @@ TEST(Warnings, AskHowManyGpusAreJoined) {
     EXPECT_TRUE(joined(device, gpus, kind).empty()) << device << " " << gpus << " " << kind;
 }
 
-const Warning* ranks_wait_of(const RunResult& result) {
-  const auto found = std::find_if(result.warnings.begin(), result.warnings.end(),
-                                  [](const Warning& warning) { return warning.code == "ranks_wait"; });
-  return found == result.warnings.end() ? nullptr : &*found;
-}
-
 /// What stands behind --set in the advice.
 std::string setting_in(const std::string& advice) {
   const std::size_t at = advice.find("--set ");
@@ -308,7 +298,7 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
   for (const auto& [index, group] :
        {std::pair(std::size_t{1}, "/cluster/nodes/1/"), std::pair(std::size_t{0}, "/cluster/nodes/0/")}) {
     const RunResult before = advised(loaded, index, kReference);
-    const Warning* const warning = ranks_wait_of(before);
+    const Warning* const warning = warning_of(before, "ranks_wait");
     ASSERT_NE(warning, nullptr) << before.label;
     EXPECT_EQ(warning->message.find("V100-SXM2-32GB of \"v100\" wait for A100-SXM4-80GB of \"a100\": "), 0U)
         << warning->message;
@@ -317,12 +307,8 @@ TEST(Waiting, OfTheMixedClusterTheSlowGpusWaitAndTheirAdviceHelps) {
     const RunResult after = advised(load_scenario("mixed_a100_v100", {set}), index, kReference);
     const double gain = after.tokens_per_second / before.tokens_per_second - 1;
     EXPECT_GT(gain, 0.01) << warning->advice;
-    EXPECT_NE(warning->advice.find(std::to_string(std::lround(100 * gain)) + " % more tokens per second"),
-              std::string::npos)
-        << warning->advice;
+    EXPECT_TRUE(holds(warning->advice, std::to_string(std::lround(100 * gain)) + " % more tokens per second"));
     EXPECT_TRUE(after.fits() || !before.fits()) << warning->advice;
-    std::printf("%s: %s: %.0f -> %.0f tokens/s\n", before.label.c_str(), set.c_str(), before.tokens_per_second,
-                after.tokens_per_second);
   }
 }
 
@@ -333,18 +319,16 @@ TEST(Waiting, FastStagesThatWaitGetMoreBlocks) {
                                 R"(/training/parallel={"pipeline_parallel_size": 2})"};
   const auto with = [&] { return advised(load_sample(sets, 2), 0, kReference); };  // zero1
   const RunResult before = with();
-  const Warning* const warning = ranks_wait_of(before);
+  const Warning* const warning = warning_of(before, "ranks_wait");
   ASSERT_NE(warning, nullptr);
   const std::string set = setting_in(warning->advice);
   EXPECT_EQ(set, "/training/parallel/stage_layers=speed") << warning->advice;
-  EXPECT_EQ(warning->advice.find("accumulate"), std::string::npos);
+  EXPECT_FALSE(holds(warning->advice, "accumulate"));
   sets.push_back(set);
   const RunResult after = with();
   const double gain = after.tokens_per_second / before.tokens_per_second - 1;
   EXPECT_GT(gain, 0.2);
-  EXPECT_NE(warning->advice.find(std::to_string(std::lround(100 * gain)) + " % more tokens per second"),
-            std::string::npos)
-      << warning->advice;
+  EXPECT_TRUE(holds(warning->advice, std::to_string(std::lround(100 * gain)) + " % more tokens per second"));
 }
 
 TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
@@ -360,7 +344,7 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
     return advised(load_sample(sets, 2), 0, kReference);  // zero1
   };
   const RunResult before = advised_with({});
-  const Warning* const roomy = ranks_wait_of(before);
+  const Warning* const roomy = warning_of(before, "ranks_wait");
   ASSERT_NE(roomy, nullptr);
   EXPECT_EQ(roomy->message.find("sample GPU of \"fast\" wait for sample GPU (3 times slower) of \"slow\": "), 0U)
       << roomy->message;
@@ -379,7 +363,7 @@ TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   const std::string room = "/cluster/nodes/0/device/memory=" + std::to_string(std::lround(1.001 * held.value)) + " B";
   const RunResult crowded = advised_with({room});
   EXPECT_EQ(crowded.fit.verdict, FitVerdict::kTight);
-  const Warning* const tight = ranks_wait_of(crowded);
+  const Warning* const tight = warning_of(crowded, "ranks_wait");
   ASSERT_NE(tight, nullptr);
   EXPECT_EQ(setting_in(tight->advice), "/cluster/nodes/1/micro_batch_size=1") << tight->advice;
   EXPECT_GT(advised_with({room, "/cluster/nodes/1/micro_batch_size=1"}).tokens_per_second,
@@ -390,8 +374,9 @@ TEST(Waiting, OfOneNodeGroupOnlyAnotherScheduleHelps) {
   Scenario scenario = sample_scenario(1, 8);
   scenario.cluster.nodes[0].devices[0].slowdown = 3;
   const RunResult result = advised(scenario, scenario.schedules[0], kReference);
-  ASSERT_NE(ranks_wait_of(result), nullptr);
-  EXPECT_EQ(ranks_wait_of(result)->advice, "choose a schedule whose ranks accumulate while they wait (acco)");
+  ASSERT_NE(warning_of(result, "ranks_wait"), nullptr);
+  EXPECT_EQ(warning_of(result, "ranks_wait")->advice,
+            "choose a schedule whose ranks accumulate while they wait (acco)");
 }
 
 TEST(Waiting, RanksThatAllWaitForTheNetworkDoNotWaitForEachOther) {

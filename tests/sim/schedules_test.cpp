@@ -257,21 +257,6 @@ TEST(Schedules, AccumulatingRanksDoAsManyMicroBatchesAsTheCommunicationTakes) {
   }
 }
 
-TEST(Schedules, LocalSgdSendsItsParametersOnceInSoManyUpdates) {
-  // An all-reduce of P 2-byte parameters, 2 * 2 P (N-1)/N, every 4 updates, N = 8; and none of the 16 bytes of states
-  // is sharded, with 2 more for the buffer: 16 P by the papers' formula.
-  Scenario scenario = sample_scenario(2, 4);
-  ScheduleSpec spec = sample_schedule("local_sgd");
-  spec.inner_updates = 4;
-  const double P = static_cast<double>(parameter_count(scenario.model));
-  const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
-  EXPECT_NEAR(result.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8 / 4, 1e-3);
-  EXPECT_EQ(result.memory_formula, Bytes{16 * P});
-  EXPECT_EQ(result.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{2 * P});
-  EXPECT_EQ(result.memory_parts.part(MemoryUse::kOuterStates), Bytes{0});
-  EXPECT_EQ(result.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{12 * P});
-}
-
 TEST(Schedules, LocalSgdsMeanReachesTheCopyThatTheOptimizerStepsFrom) {
   // Into the buffer 2 B a parameter are read and 2 written; back 2 are read, and 2 and the 4 of the fp32 master
   // written: twice as long. Without a master (fp32 parameters) both ways are alike.
@@ -285,17 +270,6 @@ TEST(Schedules, LocalSgdsMeanReachesTheCopyThatTheOptimizerStepsFrom) {
       seconds[play.folded.graph.labels[span.label].name] = (span.end - span.begin).value;
     EXPECT_NEAR(seconds.at("parameters from buffer") / seconds.at("parameters to buffer"), ratio, 1e-9);
   }
-}
-
-TEST(Schedules, AccoSendsTwiceAnIdealZero1) {
-  // Per update: ACCO two rounds of reduce-scatter and all-gather of 2-byte elements, 2 (2 + 2) P (N-1)/N and twice the
-  // all-reduce of a 4-byte count, 2 * 2 (N-1)/N 4 B; ZeRO-1 one, 4 P (N-1)/N. N = 8.
-  const Scenario scenario = sample_scenario(2, 4);
-  const double P = static_cast<double>(parameter_count(scenario.model));
-  const RunResult zero1 = run_schedule(scenario, scenario.schedules[0], NetworkKind::kReference);
-  const RunResult acco = run_schedule(scenario, scenario.schedules[3], NetworkKind::kReference);
-  EXPECT_NEAR(zero1.bytes_sent_per_rank_per_update.value, 4 * P * 7 / 8, 1e-3);
-  EXPECT_NEAR(acco.bytes_sent_per_rank_per_update.value, 8 * P * 7 / 8 + 2 * 2 * 7.0 / 8 * 4, 1e-3);
 }
 
 TEST(Schedules, AtEqualBatchAccoGainsAtMostOneHalfAndDpuAtMostDoubles) {

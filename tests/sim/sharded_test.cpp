@@ -2,8 +2,6 @@
 // papers count, and share adapters where groups of ranks cross nodes side by side?
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "models/base/json.hpp"
 #include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
@@ -15,13 +13,12 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
-#include "sim/evaluation/critical_path.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -136,19 +133,14 @@ TEST(Sharded, SlowNetworkLeavesTheQueueOfCollectives) {
   EXPECT_LT(time, 1.01 * 2 * queue.value);
 }
 
-/// Bytes that a rank sends in an update, all of its parameters being in blocks and an untied head and embedding.
-double sent(const Scenario& scenario, const ScheduleSpec& spec) {
-  return run_schedule(scenario, spec, NetworkKind::kReference).bytes_sent_per_rank_per_update.value;
-}
-
 TEST(Sharded, SendsWhatThePapersCount) {
-  // 8 ranks, 2-byte elements, one micro-batch. DeepSpeed's ZeRO-2: reduce-scatter and all-gather, 2 x 2 P 7/8. ZeRO-3:
-  // two gathers and a reduction, 3 x 2 P 7/8, less the gather that the head is spared; without freeing after the
-  // forward again 2.
+  // 8 ranks, 2-byte elements, one micro-batch; an untied head and embedding. DeepSpeed's ZeRO-2: reduce-scatter and
+  // all-gather, 2 x 2 P 7/8. ZeRO-3: two gathers and a reduction, 3 x 2 P 7/8, less the gather that the head is spared;
+  // without freeing after the forward again 2.
   Scenario scenario = sample_scenario(2, 4);
   scenario.training.gradient_accumulation_steps = 1;
   scenario.model.tie_word_embeddings = false;
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   const double head = 512.0 * 10000 + 2 * 512;  // the matrix and the final norm
   EXPECT_NEAR(sent(scenario, sample_schedule("zero2")), 4 * P * 7 / 8, 1e-3);
   ScheduleSpec zero3 = sample_schedule("zero3");
@@ -170,7 +162,7 @@ TEST(Sharded, UnitsThatStayAfterTheBackwardPassAreGatheredOnceMoreThanThereAreMi
   // the end: once.
   Scenario scenario = sample_scenario(2, 4);
   scenario.model.tie_word_embeddings = false;
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   const double head = 512.0 * 10000 + 2 * 512;  // the matrix and the final norm
   const double one = 2 * 7.0 / 8;
   ScheduleSpec zero3 = sample_schedule("zero3");
@@ -205,7 +197,7 @@ TEST(Sharded, HybridShardsMayBeAllReducedOnceAnUpdate) {
   // the all-reduce of a shard between 2 nodes 2 (1/2) of 4 P / 4. After every micro-batch 4 of both, after the last 4
   // and 1.
   const Scenario scenario = sample_scenario(2, 4);
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   ScheduleSpec spec = sample_schedule("zero3");
   spec.sync = Sync::kEveryMicroBatch;
   spec.island = Island::kNode;
@@ -258,7 +250,7 @@ TEST(Sharded, PytorchsZero2IsFullyShardThatKeepsItsUnitsForTheBackwardPass) {
     EXPECT_TRUE(diagnostics.errors.empty()) << diagnostics.errors.front();
     return spec;
   };
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   for (const char* const keys :
        {"", R"(, "reshard_after_backward": false)", R"(, "sync": "last_micro_batch", "reduce_dtype": "fp32")",
         R"(, "shard_group": "node", "all_reduce": "last_micro_batch", "prefetch": 2)"}) {
@@ -279,7 +271,7 @@ TEST(Sharded, PytorchsZero2IsFullyShardThatKeepsItsUnitsForTheBackwardPass) {
 TEST(Sharded, GradientsKeptUntilTheLastMicroBatchAreReducedOnce) {
   // Four micro-batches: DeepSpeed's ZeRO-2 reduces 4 times or once, ZeRO-3 gathers 8 times in either case.
   const Scenario scenario = sample_scenario(1, 8);
-  const double P = static_cast<double>(parameter_count(scenario.model));
+  const double P = parameters_of(scenario);
   ScheduleSpec zero2 = sample_schedule("zero2");
   zero2.sync = Sync::kLastMicroBatch;
   EXPECT_NEAR(sent(scenario, zero2), (1 + 1) * 2 * P * 7 / 8, 1e-3);
@@ -320,21 +312,7 @@ TEST(Sharded, RingsOfANodesGpusShareItsAdapters) {
   }
 }
 
-TEST(Sharded, TheCriticalPathExplainsAllOfAnUpdate) {
-  // Bodies on several lanes begin where the last lane ended, so no time is left without a cause.
-  for (int seed = 0; seed < cases(20); ++seed) {
-    Random random(seed);
-    const Scenario scenario = random_homogeneous(random);
-    const ScheduleSpec spec = random_zero3(random);
-    const CriticalPath path = critical_path(play_steady(scenario, spec, 3, NetworkKind::kSimgrid));
-    Seconds sum;
-    for (const auto& [name, duration] : path.causes) {
-      EXPECT_NE(name, "nothing to do") << "seed " << seed;
-      sum += duration;
-    }
-    EXPECT_NEAR(sum / path.update_time, 1, 1e-6) << "seed " << seed;
-  }
-}
+TEST(Sharded, TheCriticalPathExplainsAllOfAnUpdate) { expect_explained(cases(20), random_zero3); }
 
 TEST(Sharded, FoldedHybridIsOneRankAndOneFlow) {
   // 4 equal nodes of 2: ranks are alike, and the rings of the two indices, which share the links of their nodes.
@@ -356,22 +334,11 @@ TEST(Sharded, FoldedHybridIsOneRankAndOneFlow) {
 }
 
 TEST(Sharded, FoldedHybridTakesTheTimeOfTheWhole) {
-  for (int seed = 0; seed < cases(15); ++seed) {
-    Random random(seed);
-    Scenario scenario = random_homogeneous(random);
-    scenario.cluster.nodes[0].nics.count = random.integer(1, 3);
-    if (random.integer(0, 1) == 1) {  // a node with a slower network
-      scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-      scenario.cluster.nodes[1].count = 1;
-      scenario.cluster.nodes[1].nics.bandwidth = 0.3 * scenario.cluster.nodes[0].nics.bandwidth;
-    }
+  expect_same_time_folded(cases(15), [](Random& random) {
     ScheduleSpec spec = random_zero3(random);
     spec.island = Island::kNode;
-    const EventGraph whole = build(spec, price(scenario, spec), 2, 2);
-    const Played all = play(whole, NetworkKind::kSimgrid, {});
-    const Played once = play(fold(whole).graph, NetworkKind::kSimgrid, {});
-    EXPECT_NEAR(once.end / all.end, 1, 1e-9) << "seed " << seed;
-  }
+    return spec;
+  });
 }
 
 }  // namespace

@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <thread>
 
-#include "models/base/errors.hpp"
 #include "sim/sweep/rows.hpp"
 #include "sim/sweep/summary.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/random.hpp"
 
@@ -59,10 +58,10 @@ TEST(SweepRows, ReadBackAsTheyWere) {
     row.schedules[0].fit.verdict = FitVerdict::kDoesNotFit;
     const std::string line = line_of(heading, row);
     EXPECT_EQ(line_of(heading, read_row(heading, line, "f", 2)), line);
-    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_FALSE(holds(line, "\n"));
   }
   Row late = row_of(0, 1, 2);
-  EXPECT_EQ(line_of(heading, late).find("updates_late"), std::string::npos) << "rows are as they were";
+  EXPECT_FALSE(holds(line_of(heading, late), "updates_late")) << "rows are as they were";
   late.schedules[1].updates_late = 3;
   EXPECT_EQ(read_row(heading, line_of(heading, late), "f", 2).schedules[1].updates_late, 3);
   const Row failed{4, {2, 0}, "a reason, \"in quotes\"", {}, {}};
@@ -71,7 +70,7 @@ TEST(SweepRows, ReadBackAsTheyWere) {
 
 TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   Heading heading = heading_of_two_axes();
-  EXPECT_EQ(line_of(heading).find("fair"), std::string::npos) << "rows from before there was this are as they were";
+  EXPECT_FALSE(holds(line_of(heading), "fair")) << "rows from before there was this are as they were";
   heading.fair = true;
   EXPECT_EQ(read_heading(line_of(heading), "f"), heading);
   heading.trains = {"llama-3-8b", 1e9, 0};  // sequences of several lengths
@@ -99,8 +98,7 @@ TEST(SweepRows, WhatIsFairlyComparedReadsBackToo) {
   EXPECT_EQ(line_of(heading, read_row(heading, line_of(heading, row), "f", 2)), line_of(heading, row));
   std::string other = line;
   other.replace(other.find(R"("schedule":"acco")"), 17, R"("schedule":"accu")");
-  EXPECT_NE(wrong([&] { read_row(heading, other, "f", 2); }).find("/alone/schedule: is none of the heading"),
-            std::string::npos);
+  EXPECT_TRUE(holds(wrong([&] { read_row(heading, other, "f", 2); }), "/alone/schedule: is none of the heading"));
 }
 
 TEST(SweepRows, WhatIsLeftOutReadsBackWithItsReason) {
@@ -109,7 +107,7 @@ TEST(SweepRows, WhatIsLeftOutReadsBackWithItsReason) {
   row.left_out = {"", "cannot be had with 2 stages"};
   row.schedules[1] = no_figures();
   const std::string line = line_of(heading, row);
-  EXPECT_NE(line.find(R"({"label":"acco","left_out":"cannot be had with 2 stages"})"), std::string::npos) << line;
+  EXPECT_TRUE(holds(line, R"({"label":"acco","left_out":"cannot be had with 2 stages"})"));
   const Row back = read_row(heading, line, "f", 2);
   EXPECT_EQ(line_of(heading, back), line);
   EXPECT_TRUE(back.done() && back.has(0) && !back.has(1));
@@ -129,10 +127,10 @@ TEST(SweepRows, TheCommandMayBeWrittenOtherwise) {
 
 TEST(SweepRows, ALineThatIsNoneIsToldByItsNumber) {
   const Heading heading = heading_of_two_axes();
-  EXPECT_NE(wrong([&] { read_row(heading, "{]", "rows.jsonl", 7); }).find("rows.jsonl, line 7"), std::string::npos);
+  EXPECT_TRUE(holds(wrong([&] { read_row(heading, "{]", "rows.jsonl", 7); }), "rows.jsonl, line 7"));
   std::string other = line_of(heading, row_of(1, 1, 2));
   other.replace(other.find("10 Gbit/s"), 2, "11");
-  EXPECT_NE(wrong([&] { read_row(heading, other, "f", 2); }).find("is no value of the axis"), std::string::npos);
+  EXPECT_TRUE(holds(wrong([&] { read_row(heading, other, "f", 2); }), "is no value of the axis"));
 }
 
 TEST(SweepRows, AFileHoldsWhatWasAppendedInOrder) {
@@ -205,10 +203,9 @@ TEST(SweepRows, AFileOfSomethingElseIsNotTouched) {
   const std::string path = (folder.path / "notes.jsonl").string();
   const Heading heading = heading_of_two_axes();
   std::ofstream(path) << "my notes\n";
-  EXPECT_NE(wrong([&] { RowFile(path, heading, RowFile::Existing::kRefuse, false); }).find("--resume"),
-            std::string::npos);
-  EXPECT_NE(wrong([&] { RowFile(path, heading, RowFile::Existing::kResume, false); }).find("is no file of a sweep"),
-            std::string::npos);
+  EXPECT_TRUE(holds(wrong([&] { RowFile(path, heading, RowFile::Existing::kRefuse, false); }), "--resume"));
+  EXPECT_TRUE(
+      holds(wrong([&] { RowFile(path, heading, RowFile::Existing::kResume, false); }), "is no file of a sweep"));
   EXPECT_EQ(text_of(path), "my notes\n");
   // Nor is it where its only line has no end, as that of rows that were cut has none: only a beginning of our own
   // heading is one.
@@ -217,27 +214,22 @@ TEST(SweepRows, AFileOfSomethingElseIsNotTouched) {
        {std::string("my notes"), std::string(R"({"my":"notes"})"), std::string("\nmy notes"),
         std::string(kRowsBegin) + "9", heading_line + "}", heading_line.substr(0, heading_line.size() / 2) + "?"}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
-    EXPECT_NE(wrong([&] { RowFile(path, heading, RowFile::Existing::kResume, false); }).find("--force"),
-              std::string::npos)
-        << text;
+    EXPECT_TRUE(holds(wrong([&] { RowFile(path, heading, RowFile::Existing::kResume, false); }), "--force")) << text;
     EXPECT_EQ(text_of(path), text);
   }
   Heading other = heading;
   other.id = "fedcba9876543210";
   const std::string rows = (folder.path / "rows.jsonl").string();
   { RowFile file(rows, heading, RowFile::Existing::kRefuse, false); }
-  EXPECT_NE(wrong([&] { RowFile(rows, other, RowFile::Existing::kResume, false); }).find("of another sweep"),
-            std::string::npos);
+  EXPECT_TRUE(holds(wrong([&] { RowFile(rows, other, RowFile::Existing::kResume, false); }), "of another sweep"));
 }
 
 TEST(SweepRows, OnlyOneProcessWritesAFile) {
   const TemporaryFolder folder;
   const std::string path = (folder.path / "rows.jsonl").string();
   const RowFile first(path, heading_of_two_axes(), RowFile::Existing::kRefuse, false);
-  EXPECT_NE(wrong([&] {
-              RowFile(path, heading_of_two_axes(), RowFile::Existing::kResume, false);
-            }).find("is being written by another process"),
-            std::string::npos);
+  EXPECT_TRUE(holds(wrong([&] { RowFile(path, heading_of_two_axes(), RowFile::Existing::kResume, false); }),
+                    "is being written by another process"));
 }
 
 // Who waits has opened the file before; when its turn comes, the rows in order are in another.
@@ -341,7 +333,7 @@ TEST(SweepRows, OfAnOlderVersionAreRefusedWithWhatToDo) {
   for (const char* const older : {"sweep_rows/1", "sweep_rows/2"}) {
     std::string line = line_of(heading_of_two_axes());
     line.replace(line.find("sweep_rows/3"), 12, older);
-    EXPECT_NE(wrong([&] { read_heading(line, "f"); }).find("play it anew"), std::string::npos) << older;
+    EXPECT_TRUE(holds(wrong([&] { read_heading(line, "f"); }), "play it anew")) << older;
   }
 }
 

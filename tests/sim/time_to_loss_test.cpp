@@ -11,6 +11,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -32,9 +33,9 @@ RunResult result_of(const std::string& label, double seconds, double samples) {
   return result;
 }
 
-bool warns(const RunResult& result, const std::string& code) {
-  return std::any_of(result.warnings.begin(), result.warnings.end(),
-                     [&](const Warning& warning) { return warning.code == code; });
+std::string extrapolates(const RunResult& result) {
+  const Warning* const warning = warning_of(result, "convergence_extrapolates");
+  return warning == nullptr ? "" : warning->message;
 }
 
 TEST(TimeToLoss, IsTheMeasuredSamplesTimesThePredictedTime) {
@@ -101,13 +102,9 @@ TEST(TimeToLoss, ReplicasOfMoreThanAGpuWereNotMeasured) {
   text.replace(text.find("\"dpu\""), 5, "\"diloco\"");
   std::vector<RunResult> results = {result_of("gpu", 1, 100), result_of("node", 1, 100)};
   add_time_to_loss(results, result_of("zero1", 1, 100), scenario, read_convergence(text, "c.json"), 0);
-  const auto said = [](const RunResult& result) {
-    for (const Warning& warning : result.warnings)
-      if (warning.code == "convergence_extrapolates") return warning.message;
-    return std::string();
-  };
-  EXPECT_EQ(said(results[0]).find("replicas of one GPU"), std::string::npos) << said(results[0]);
-  EXPECT_NE(said(results[1]).find("replicas of one GPU, here of a node"), std::string::npos) << said(results[1]);
+  EXPECT_EQ(extrapolates(results[0]).find("replicas of one GPU"), std::string::npos) << extrapolates(results[0]);
+  EXPECT_NE(extrapolates(results[1]).find("replicas of one GPU, here of a node"), std::string::npos)
+      << extrapolates(results[1]);
 }
 
 TEST(TimeToLoss, WhatAccocalCannotTrainAsIsNotAskedToBeMeasured) {
@@ -157,9 +154,7 @@ TEST(TimeToLoss, WhatIsChosenOtherwiseThanItWasMeasuredIsSaid) {
   const auto said = [](const ScheduleSpec& spec) {
     const RunResult result = on_local_file(spec);
     EXPECT_TRUE(result.to_loss) << spec.name;
-    for (const Warning& warning : result.warnings)
-      if (warning.code == "convergence_extrapolates") return warning.message;
-    return std::string();
+    return extrapolates(result);
   };
   struct Other {
     const char* name;

@@ -19,6 +19,7 @@
 #include "sim/what_if/seeds.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -225,8 +226,7 @@ TEST(Unsteady, SpellsThatNoPlayCanHoldAreTold) {
   const double update = play_steady(scenario, ddp, 1, kReference).measured.update_time.value;
   scenario.training.unsteady.stragglers = {{Seconds{1e6 * update}, Seconds{0.1 * update}, 2}};
   const RunResult result = advised(scenario, ddp, kReference);
-  EXPECT_TRUE(std::any_of(result.warnings.begin(), result.warnings.end(),
-                          [](const Warning& warning) { return warning.code == "stragglers_rare"; }));
+  EXPECT_TRUE(warns(result, "stragglers_rare"));
 }
 
 /// The pause's cost, of rank 0 for `lasts`.
@@ -348,9 +348,7 @@ TEST(Pauses, ThatComeTooOftenAreSaidToBe) {
   const auto crowded = [&](const Pause& pause) {
     scenario.training.unsteady.pauses = {pause};
     const RunResult result = advised(scenario, schedule(scenario, "ddp"), kReference);
-    EXPECT_EQ(result.pauses[0].crowded,
-              std::any_of(result.warnings.begin(), result.warnings.end(),
-                          [](const Warning& warning) { return warning.code == "pauses_crowded"; }));
+    EXPECT_EQ(result.pauses[0].crowded, warns(result, "pauses_crowded"));
     return result.pauses[0].crowded;
   };
   Pause often;
@@ -410,8 +408,7 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   pause.duration = Seconds{0};
   scenario.training.unsteady.pauses = {pause};
   const RunResult result = advised(scenario, zero3, kReference);
-  EXPECT_TRUE(std::any_of(result.warnings.begin(), result.warnings.end(),
-                          [](const Warning& warning) { return warning.code == "evaluates_together"; }));
+  EXPECT_TRUE(warns(result, "evaluates_together"));
 }
 
 TEST(Pauses, RanksThatDifferByOneHaveFiguresOfTheirOwn) {

@@ -22,6 +22,7 @@
 #include "sim/study/tuned.hpp"
 #include "sim/what_if/what_if.hpp"
 #include "tests/support/advised.hpp"
+#include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sample_file.hpp"
 
@@ -383,23 +384,19 @@ TEST(WaysToFit, SeveralAreTriedTogetherWhereNoneIsEnough) {
 }
 
 TEST(RecomputeGain, OfSelectiveUnderFusedAttentionIsNothingAndSaid) {
-  const auto warns = [](const Texts& sets) {
-    const RunResult result = advised(scenario_with(80, sets), 0, kReference);
-    return std::any_of(result.warnings.begin(), result.warnings.end(),
-                       [](const Warning& warning) { return warning.code == "recompute_saves_nothing"; });
+  const auto told = [](const Texts& sets) {
+    return warns(advised(scenario_with(80, sets), 0, kReference), "recompute_saves_nothing");
   };
-  EXPECT_FALSE(warns({}));
-  EXPECT_TRUE(warns({"/training/activation_recompute=selective"}));
-  EXPECT_FALSE(warns({"/training/activation_recompute=selective", "/training/attention=naive"}));
-  EXPECT_FALSE(warns({"/training/activation_recompute=full"}));
-  EXPECT_FALSE(warns({"/training/activation_recompute=full", "/training/recompute_every=2"}));
+  EXPECT_FALSE(told({}));
+  EXPECT_TRUE(told({"/training/activation_recompute=selective"}));
+  EXPECT_FALSE(told({"/training/activation_recompute=selective", "/training/attention=naive"}));
+  EXPECT_FALSE(told({"/training/activation_recompute=full"}));
+  EXPECT_FALSE(told({"/training/activation_recompute=full", "/training/recompute_every=2"}));
 }
 
 TEST(Warnings, ParametersInFp32ThatTakeTheProductsWithThemAreTold) {
   const auto told = [](const Texts& sets) {
-    const RunResult result = advised(scenario_of(R"("ddp")", 80, sets), 0, kReference);
-    return std::any_of(result.warnings.begin(), result.warnings.end(),
-                       [](const Warning& warning) { return warning.code == "computes_in_fp32"; });
+    return warns(advised(scenario_of(R"("ddp")", 80, sets), 0, kReference), "computes_in_fp32");
   };
   const std::string stored = "/schedules/0/parameter_dtype=fp32";
   EXPECT_FALSE(told({}));

@@ -5,13 +5,11 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/serial.hpp"
-#include "sim/schedules/replicas.hpp"
 
 namespace accosim {
 

@@ -1,7 +1,6 @@
 // Rows of a sweep of unlike clusters, made in code.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "sim/sweep/rows.hpp"

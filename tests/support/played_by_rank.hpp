@@ -49,4 +49,13 @@ inline void expect_same_by_rank(const EventGraph& graph, const Folded& folded, N
   }
 }
 
+/// The same on both networks.
+inline void expect_same_by_rank(const EventGraph& graph, const Folded& folded, const std::string& what) {
+  for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid})
+    expect_same_by_rank(graph, folded, network, what);
+}
+inline void expect_exact(const EventGraph& graph, const std::string& what) {
+  expect_same_by_rank(graph, fold(graph), what);
+}
+
 }  // namespace accosim

@@ -18,18 +18,13 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
-
-double parameters_of(const Scenario& scenario) { return static_cast<double>(parameter_count(scenario.model)); }
-
-double sent(const Scenario& scenario, const ScheduleSpec& spec) {
-  return run_schedule(scenario, spec, NetworkKind::kReference).bytes_sent_per_rank_per_update.value;
-}
 
 double update_time(const Scenario& scenario, const ScheduleSpec& spec) {
   return run_schedule(scenario, spec, NetworkKind::kReference).update_time.value;
@@ -95,11 +90,19 @@ std::vector<std::string> op_names(const EventGraph& graph, const std::string& la
   return names;
 }
 
+TEST(Schedules, AccoSendsTwiceAnIdealZero1) {
+  // But for the counts of 4 bytes, which 8 ranks all-reduce in both rounds.
+  const Scenario scenario = sample_scenario(2, 4);
+  const double zero1 = sent(scenario, sample_schedule("zero1"));
+  EXPECT_NEAR(sent(scenario, sample_schedule("acco")), 2 * zero1 + 2 * 2 * 7.0 / 8 * 4, 1e-3);
+}
+
 TEST(AccoFamily, SendsWhatItsFormsSay) {
   // 8 ranks, P parameters in 2 bytes, 4 micro-batches. An all-reduce sends 2 x 2 P 7/8, a reduce-scatter and a gather
   // 2 P 7/8 each; a count of 4 bytes is all-reduced for each round that communicates.
   const Scenario scenario = sample_scenario(2, 4);
   const double one = 2 * parameters_of(scenario) * 7 / 8, count = 2 * 7.0 / 8 * 4;
+  EXPECT_NEAR(sent(scenario, sample_schedule("zero1")), 2 * one, 1e-3);
   EXPECT_NEAR(sent(scenario, pipesgd(1)), 2 * one, 1e-3);
   EXPECT_NEAR(sent(scenario, pipesgd(3)), 2 * one, 1e-3);
   EXPECT_NEAR(sent(scenario, sample_schedule("sapipe")), 2 * one, 1e-3);
@@ -371,11 +374,6 @@ TEST(Host, WhatItDoesIsNotTheGpusWork) {
   const double compute = 4 * (costs.kinds[0].forward + costs.kinds[0].backward).value;
   EXPECT_NEAR(result.gpu_idle_fraction, 1 - compute / result.update_time.value, 1e-6);
   EXPECT_NEAR(result.exposed_communication.value, result.update_time.value - compute, 1e-9);
-}
-
-TEST(Host, AnOffloadedZero1IsNotTheSerialOne) {
-  EXPECT_TRUE(is_serial_sharded(sample_schedule("zero1")));
-  EXPECT_FALSE(is_serial_sharded(on_host("zero1")));
 }
 
 TEST(Host, GroupsWithUnlikeHostsAreUnlikeKinds) {

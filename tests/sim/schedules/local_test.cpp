@@ -1,11 +1,8 @@
 // Do schedules whose replicas make updates by themselves send, hold and wait for what their papers say?
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -20,10 +17,10 @@
 #include "sim/result/phases.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -38,7 +35,11 @@ ScheduleSpec local(const std::string& name, int inner_updates) {
   return spec;
 }
 
-double parameters_of(const Scenario& scenario) { return static_cast<double>(parameter_count(scenario.model)); }
+TEST(Schedules, LocalSgdSendsItsParametersOnceInSoManyUpdates) {
+  // In an all-reduce of 2-byte elements among 8 ranks.
+  const Scenario scenario = sample_scenario(2, 4);
+  EXPECT_NEAR(sent(scenario, local("local_sgd", 5)), 3.5 * parameters_of(scenario) / 5, 1e-3);
+}
 
 TEST(LocalSchedules, SendAllThatTheyHaveOnceARound) {
   // 8 ranks: an all-reduce of 2-byte elements is 2 (7/8) 2 P bytes a rank, of fp32 twice that, once in 5 updates; of
@@ -101,6 +102,7 @@ TEST(LocalSchedules, HoldTheirOuterStatesAndWhatIsOnItsWay) {
     EXPECT_EQ(result.memory_parts.part(MemoryUse::kOuterStates), Bytes{each.states * P}) << each.name;
     EXPECT_EQ(result.memory_parts.part(MemoryUse::kCommunicationBuffer), Bytes{each.buffers * P}) << each.name;
     EXPECT_EQ(result.memory_formula, Bytes{each.papers * P}) << each.name;
+    EXPECT_EQ(result.memory_parts.part(MemoryUse::kOptimizerStates), Bytes{12 * P}) << each.name << " shards none";
   }
   // The released codes of SlowMo and CO2 shard the outer states over at most 32 ranks: here over 8.
   for (const char* name : {"slowmo", "co2"}) {

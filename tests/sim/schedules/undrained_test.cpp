@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -15,14 +15,12 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/evaluation/critical_path.hpp"
-#include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
+#include "tests/sim/sharded_scenarios.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
-#include "tests/support/sharded_scenarios.hpp"
 
 namespace accosim {
 namespace {
@@ -40,8 +38,6 @@ ScheduleSpec broadcasting(ScheduleSpec spec = sample_schedule("zero1")) {
   spec.parameter_sync = ParameterSync::kBroadcast;
   return spec;
 }
-
-double parameters_of(const Scenario& scenario) { return static_cast<double>(parameter_count(scenario.model)); }
 
 /// A t and the step of one of so many parts, of 2-byte parameters and gradients.
 double computed(const Scenario& scenario, const ScheduleSpec& spec, int parts) {
@@ -84,13 +80,11 @@ TEST(ShardsInNodes, SendWhatTheirGroupsCount) {
   // of a quarter. All-reduced over 8 ranks 2 (7/8), and the gather. Broadcasts of 4 quarters send as much as a gather.
   const Scenario scenario = sample_scenario(2, 4);
   const double P = parameters_of(scenario);
-  const auto sent = [&](const ScheduleSpec& spec) {
-    return run_schedule(scenario, spec, kReference).bytes_sent_per_rank_per_update.value;
-  };
-  EXPECT_NEAR(sent(in_nodes()), 2 * P * (3 / 4.0 + 3 / 4.0 + 1 / 4.0), 1e-3);
-  EXPECT_NEAR(sent(in_nodes(Reduction::kAllReduce)), 2 * P * (14 / 8.0 + 3 / 4.0), 1e-3);
-  EXPECT_NEAR(sent(broadcasting(in_nodes())), sent(in_nodes()), 1e-3);
-  EXPECT_NEAR(sent(broadcasting()), 2 * P * (7 / 8.0 + 7 / 8.0), 1e-3);
+  const auto of = [&](const ScheduleSpec& spec) { return sent(scenario, spec); };
+  EXPECT_NEAR(of(in_nodes()), 2 * P * (3 / 4.0 + 3 / 4.0 + 1 / 4.0), 1e-3);
+  EXPECT_NEAR(of(in_nodes(Reduction::kAllReduce)), 2 * P * (14 / 8.0 + 3 / 4.0), 1e-3);
+  EXPECT_NEAR(of(broadcasting(in_nodes())), of(in_nodes()), 1e-3);
+  EXPECT_NEAR(of(broadcasting()), 2 * P * (7 / 8.0 + 7 / 8.0), 1e-3);
 }
 
 TEST(ShardsInNodes, EveryGradientIsSummedOverAllRanks) {
@@ -277,37 +271,9 @@ TEST(Zero1, TakesItsClosedFormWithEveryOption) {
   EXPECT_GT(between_nodes, 20);
 }
 
-TEST(Zero1, FoldedTakesTheTimeOfTheWhole) {
-  for (int seed = 0; seed < cases(30); ++seed) {
-    Random random(seed);
-    Scenario scenario = random_homogeneous(random);
-    scenario.cluster.nodes[0].nics.count = random.integer(1, 3);
-    if (random.integer(0, 1) == 1) {  // a node with a slower network
-      scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
-      scenario.cluster.nodes[1].count = 1;
-      scenario.cluster.nodes[1].nics.bandwidth = 0.3 * scenario.cluster.nodes[0].nics.bandwidth;
-    }
-    const ScheduleSpec spec = random_zero1(random);
-    const EventGraph whole = build(spec, price(scenario, spec), 2, 2);
-    const Played all = play(whole, kSimgrid, {});
-    const Played once = play(fold(whole).graph, kSimgrid, {});
-    EXPECT_NEAR(once.end / all.end, 1, 1e-9) << "seed " << seed;
-  }
-}
+TEST(Zero1, FoldedTakesTheTimeOfTheWhole) { expect_same_time_folded(cases(30), random_zero1); }
 
-TEST(Zero1, TheCriticalPathExplainsAllOfAnUpdate) {
-  for (int seed = 0; seed < cases(20); ++seed) {
-    Random random(seed);
-    const Scenario scenario = random_homogeneous(random);
-    const CriticalPath path = critical_path(play_steady(scenario, random_zero1(random), 3, kSimgrid));
-    Seconds sum;
-    for (const auto& [name, duration] : path.causes) {
-      EXPECT_NE(name, "nothing to do") << "seed " << seed;
-      sum += duration;
-    }
-    EXPECT_NEAR(sum / path.update_time, 1, 1e-6) << "seed " << seed;
-  }
-}
+TEST(Zero1, TheCriticalPathExplainsAllOfAnUpdate) { expect_explained(cases(20), random_zero1); }
 
 TEST(Zero1, AsManyCollectivesAreCountedAsAreMade) {
   // 6 units: each reduced once an update, in nodes and then between them; an all-reduce is one.
@@ -319,10 +285,13 @@ TEST(Zero1, AsManyCollectivesAreCountedAsAreMade) {
   EXPECT_EQ(collectives_of(spec, 4, model), 6);
 }
 
-TEST(Zero1, IsTheSerialOneOnlyOverAllRanksAndWithAnAllGather) {
+TEST(Zero1, IsTheSerialOneOnlyOverAllRanksWithAnAllGatherAndOnTheGpu) {
   EXPECT_TRUE(is_serial_sharded(sample_schedule("zero1")));
   EXPECT_FALSE(is_serial_sharded(in_nodes()));
   EXPECT_FALSE(is_serial_sharded(broadcasting()));
+  ScheduleSpec on_host = sample_schedule("zero1");
+  on_host.offload_optimizer = true;
+  EXPECT_FALSE(is_serial_sharded(on_host));
 }
 
 }  // namespace

@@ -1,22 +1,190 @@
-// Are the bubble, the tail and the communication by dimension those that are derived by hand? In ms.
-#include "sim/explain/split_costs.hpp"
-
+// Are all collectives of an update there, with what they cost?
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "models/base/errors.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/fabrics.hpp"
+#include "models/spec/scenario.hpp"
+#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/measure.hpp"
+#include "sim/explain/explained_collectives.hpp"
+#include "sim/explain/pipeline_chart.hpp"
+#include "sim/explain/split_costs.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/pipelines.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace accosim {
 namespace {
+
+double sum(const CollectiveRow& row) {
+  double total = 0;
+  for (const auto& term : row.terms) total += term.second.value;
+  return total;
+}
+
+TEST(ExplainedCollectives, AreThoseOfTheScheduleWithTheirTerms) {
+  Scenario scenario = sample_scenario(2, 4);
+  for (NodeGroup& group : scenario.cluster.nodes) {
+    group.intra = usual_intra("nvswitch", "ampere");
+    group.intra.bandwidth = BytesPerSecond{300e9};
+    const Nics nics = usual_nics("infiniband");
+    group.nics.kind = nics.kind;
+    group.nics.latency = nics.latency;
+    group.nics.message = nics.message;
+  }
+  for (const ScheduleSpec& spec : scenario.schedules) {
+    const SteadyPlay play = play_steady(scenario, spec, 4, NetworkKind::kReference);
+    const std::vector<CollectiveRow> rows = collectives_of_update(play);
+    ASSERT_FALSE(rows.empty()) << spec.label;
+    for (const CollectiveRow& row : rows) {
+      EXPECT_GT(row.count, 0) << spec.label;
+      EXPECT_EQ(row.ranks, 8) << spec.label;
+      EXPECT_EQ(row.nodes, 2) << spec.label;
+      EXPECT_GT(row.message.value, 0) << spec.label;
+      EXPECT_NEAR(sum(row), row.alone.value, 1e-9 * row.alone.value) << spec.label << " " << row.name;
+    }
+  }
+}
+
+TEST(ExplainedCollectives, OfSerialZero1AreAScatterAndAGather) {
+  const Scenario scenario = sample_scenario(2, 4);
+  const std::vector<CollectiveRow> rows =
+      collectives_of_update(play_steady(scenario, scenario.schedules[0], 4, NetworkKind::kReference));
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].count, 1);
+  EXPECT_EQ(rows[1].count, 1);
+}
+
+TEST(ExplainedCollectives, GrowWithTheNodes) {
+  Cluster cluster;
+  NodeGroup group = sample_nodes(1, 8);
+  group.intra = usual_intra("nvswitch", "ampere");
+  group.intra.bandwidth = BytesPerSecond{300e9};
+  group.intra.nvls = {};
+  group.nics = usual_nics("infiniband");
+  group.nics.count = 8;
+  group.nics.bandwidth = BytesPerSecond{25e9};
+  cluster.nodes = {group};
+  const std::vector<CollectiveRow> rows = growth_of(cluster);
+  ASSERT_EQ(rows.size(), 2u * 4 * 10);  // two collectives, four sizes, 2 to 1,024 nodes
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_NEAR(sum(rows[i]), rows[i].alone.value, 1e-9 * rows[i].alone.value);
+    if (rows[i].nodes == 2) continue;
+    EXPECT_EQ(rows[i].nodes, 2 * rows[i - 1].nodes);
+    // More nodes take longer, but for a change of the way, which NCCL may make too early or too late.
+    EXPECT_GT(rows[i].alone.value, 0.5 * rows[i - 1].alone.value) << rows[i].name << " " << rows[i].nodes;
+  }
+}
+
+CollectiveRow timed(const std::string& name, int nodes, double bytes, double seconds) {
+  CollectiveRow row;
+  row.name = name;
+  row.nodes = nodes;
+  row.bytes = Bytes{bytes};
+  row.alone = Seconds{seconds};
+  return row;
+}
+
+TEST(ExplainedCollectives, WhatTakesLongerThanALargerMessageIsFound) {
+  const std::vector<CollectiveRow> rows = {
+      timed("a", 2, 1, 3),  // longer than 10 B, which are nearer than 100 B
+      timed("a", 4, 1, 9),  // the only one of so many nodes
+      timed("a", 2, 10, 2), timed("a", 2, 100, 2), timed("b", 2, 1000, 1),  // another collective
+  };
+  const std::vector<std::optional<std::size_t>> faster = faster_though_larger(rows);
+  ASSERT_EQ(faster.size(), rows.size());
+  EXPECT_EQ(faster[0], 2u);
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(faster[i], std::nullopt) << i;
+}
+
+// Is the pipeline's picture of what its stages do: every pass of an update once, under its own number?
+
+constexpr int kStages = 4, kSteps = 8;
+
+Scenario piped(PipelineSchedule schedule, int chunks) {
+  Scenario scenario = sample_scenario(kStages, 1);
+  scenario.model = sample_model(2 * kStages * chunks);
+  scenario.training.gradient_accumulation_steps = kSteps;
+  Parallel& parallel = scenario.training.parallel;
+  parallel.pipeline = kStages;
+  parallel.chunks = chunks;
+  parallel.schedule = schedule;
+  return scenario;
+}
+
+PipelineChart chart_of(const Scenario& scenario, const ScheduleSpec& spec) {
+  return pipeline_chart(spec, play_steady(scenario, spec, kSteps, NetworkKind::kReference));
+}
+
+using Key = std::pair<int, int>;  // chunk and micro-batch
+
+TEST(PipelineChart, HasEveryPassOfAnUpdateOnce) {
+  for (const int chunks : {1, 2}) {
+    const PipelineSchedule schedule =
+        chunks == 1 ? PipelineSchedule::kOneForwardOneBackward : PipelineSchedule::kInterleaved;
+    const PipelineChart chart = chart_of(piped(schedule, chunks), sample_schedule("zero1"));
+    ASSERT_EQ(chart.rows.size(), static_cast<std::size_t>(kStages));
+    for (const PipelineRow& row : chart.rows) {
+      std::map<Key, PipelinePass> forward, backward;
+      for (const PipelinePass& pass : row.passes)
+        EXPECT_TRUE((pass.forward ? forward : backward).emplace(Key{pass.chunk, pass.micro_batch}, pass).second);
+      EXPECT_EQ(forward.size(), static_cast<std::size_t>(chunks * kSteps)) << row.stage;
+      EXPECT_EQ(backward.size(), forward.size());
+      for (const auto& [key, pass] : forward) {
+        ASSERT_TRUE(backward.contains(key));
+        EXPECT_GE(backward[key].begin, pass.end - 1e-9);
+        EXPECT_LT(key.first, chunks);
+        EXPECT_LT(key.second, kSteps);
+      }
+    }
+    // A micro-batch comes to a stage when the one before has sent it.
+    for (int stage = 1; stage < kStages; ++stage)
+      EXPECT_GT(chart.rows[stage].passes[0].begin, chart.rows[stage - 1].passes[0].begin);
+  }
+}
+
+TEST(PipelineChart, AMicroBatchKeepsItsNumberWhereThePipelineIsNotDrained) {
+  // When the update of stage r begins, p - 1 - r micro-batches are on their way back to it, so that its first backward
+  // pass is of number 0 and its first forward pass of number p - 1 - r.
+  ScheduleSpec spec = sample_schedule("acco");
+  spec.pipeline_flush = false;
+  spec.micro_batches_per_round = kSteps / 2;
+  spec.late_communication = LateCommunication::kWait;
+  const PipelineChart chart = chart_of(piped(PipelineSchedule::kOneForwardOneBackward, 1), spec);
+  for (const PipelineRow& row : chart.rows) {
+    std::map<int, double> forward, backward;
+    for (const PipelinePass& pass : row.passes)
+      (pass.forward ? forward : backward)[pass.micro_batch] = pass.forward ? pass.end : pass.begin;
+    EXPECT_EQ(forward.size(), static_cast<std::size_t>(kSteps));
+    EXPECT_EQ(forward.begin()->first, kStages - 1 - row.stage);
+    EXPECT_EQ(backward.begin()->first, 0);
+    EXPECT_EQ(backward.rbegin()->first, kSteps - 1);
+    for (const auto& [number, begin] : backward) {
+      if (forward.contains(number)) {
+        EXPECT_GE(begin, forward[number] - 1e-9);
+      }
+    }
+  }
+}
+
+TEST(PipelineChart, OfAWholeModelIsRefused) {
+  const Scenario scenario = sample_scenario(2, 1);
+  EXPECT_THROW(pipeline_charts(scenario, {0}, Evaluations(NetworkKind::kReference)), BadInput);
+}
+
+// Are the bubble, the tail and the communication by dimension those that are derived by hand? In ms.
 
 using test::even;
 using test::ms;
