@@ -18,6 +18,7 @@
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/scratch.hpp"
 
