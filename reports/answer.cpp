@@ -164,8 +164,8 @@ class Words {
     const ScheduleSpec* const spec = schedule_labelled(scenario_, scenario_.baseline);
     const bool reduces_once = spec != nullptr && !(accumulating(*spec) == *spec);
     if (!reduces_once) return "at the same batch";
-    return best.batch_inflation > kGrown ? "at the same batch with one reduction an update"
-                                         : "with one reduction an update";
+    return best.batch_inflation > kGrown ? "at the same batch with one gradient sync per step"
+                                         : "with one gradient sync per step";
   }
 
   /// What the curves of a schedule that they decide have charged it for.
@@ -221,7 +221,7 @@ class Words {
   /// Is the slower part of a mix worth adding?
   std::string added_gpus() const { return fair_.adding ? " " + in_words(*fair_.adding) : std::string(); }
 
-  /// " zero1, overlapped both ways, under Megatron-LM is 1.03 times as fast as the best synchronous schedule."
+  /// " zero1, overlap grad reduce + param gather, under Megatron-LM is 1.03 times as fast as the best synchronous schedule."
   std::string elsewhere() const {
     const std::optional<Elsewhere>& other = scenario_.elsewhere;
     if (!other) return "";

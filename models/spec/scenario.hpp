@@ -26,8 +26,8 @@ struct PublishedRun {
 /// (sim/study/tuned.hpp).
 struct AddedSchedule {
   std::size_t index = 0;  ///< in Scenario::schedules
-  std::string form;       ///< "zero1, overlapped both ways"; or the label of the scenario's own that it is
-  std::string entry;      ///< of "schedules", which loads to it with `set`; empty: it is one of the scenario's own
+  std::string form;   ///< "zero1, overlap grad reduce + param gather"; or the label of the scenario's own that it is
+  std::string entry;  ///< of "schedules", which loads to it with `set`; empty: it is one of the scenario's own
   /// As --set takes them: its framework, and what would otherwise change with that; the balance of one of its own.
   std::vector<std::string> set;
   bool balanced = false;     ///< its work is divided by speed, which the form does not say
@@ -35,7 +35,7 @@ struct AddedSchedule {
 
   /// It is one of the scenario's own schedules as it stands there.
   bool repeats() const { return entry.empty() && set.empty(); }
-  /// "zero1, overlapped both ways, micro-batch 8, balanced".
+  /// "zero1, overlap grad reduce + param gather, micro-batch 8, balanced".
   std::string name() const {
     return form + (micro_batch_size > 0 ? ", micro-batch " + std::to_string(micro_batch_size) : "") +
            (balanced ? ", balanced" : "");
@@ -54,7 +54,7 @@ struct Elsewhere {
 struct TunedBatch {
   double samples = 0;  ///< of an update
   double time = 0;     ///< s a sample
-  std::string name;    ///< "zero1, overlapped both ways, micro-batch 6"
+  std::string name;    ///< "zero1, overlap grad reduce + param gather, micro-batch 6"
 };
 
 /// Settings besides schedules that make the best synchronous one faster.

@@ -65,14 +65,15 @@ constexpr const char* kByUnit =
 
 /// ZeRO-1 with its gradients in buckets, and as Megatron-LM has it its parameters too.
 std::vector<TunedForm> overlapped_zero1() {
-  return {{Framework::kPytorch, "overlapped", R"("overlap": "backward")"},
-          {Framework::kDeepspeed, "overlapped", R"("overlap": "backward")"},
-          {Framework::kMegatron, "overlapped both ways", R"("overlap": "backward", "overlap_param_gather": true)"},
-          {Framework::kMegatron, "overlapped both ways, 25 MiB",
+  return {{Framework::kPytorch, "overlap grad reduce", R"("overlap": "backward")"},
+          {Framework::kDeepspeed, "overlap grad reduce", R"("overlap": "backward")"},
+          {Framework::kMegatron, "overlap grad reduce + param gather",
+           R"("overlap": "backward", "overlap_param_gather": true)"},
+          {Framework::kMegatron, "overlap grad reduce + param gather, bucket size 25 MiB",
            R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
-          {Framework::kMegatron, "overlapped both ways, 400 MiB",
+          {Framework::kMegatron, "overlap grad reduce + param gather, bucket size 400 MiB",
            R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
-          {Framework::kMegatron, "overlapped both ways, sharded in nodes",
+          {Framework::kMegatron, "overlap grad reduce + param gather, sharded in nodes",
            R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"}};
 }
 
@@ -86,9 +87,9 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .usual_overlap = Overlap::kBackward,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "broadcast_buffers", "optimizer_sharding", "count_micro_batches"},
-       .tuned = {{Framework::kPytorch, "one reduction",
+       .tuned = {{Framework::kPytorch, "one gradient sync",
                   R"("gradient_as_bucket_view": true, "broadcast_buffers": false)"},
-                 {Framework::kPytorch, "one reduction, buckets of 100 MiB",
+                 {Framework::kPytorch, "one gradient sync, bucket size 100 MiB",
                   R"("bucket_cap_mb": 100, "gradient_as_bucket_view": true, "broadcast_buffers": false)"}},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "ddp"},
@@ -110,7 +111,7 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .not_in_pipelines = kByMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "reduction", "parameter_sync", "gather_bucket_mb", "offload_optimizer"},
-       .tuned = {{Framework::kDeepspeed, "overlapped, one reduction",
+       .tuned = {{Framework::kDeepspeed, "overlap grad reduce, one gradient sync",
                   R"("sync": "last_micro_batch", "overlap": "backward")"}},
        .trains_as = "zero1"},  // sharding changes no update
       {.name = "zero3",
@@ -123,12 +124,12 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
                 "shard_group", "all_reduce", "offload_optimizer"},
        .tuned = {{Framework::kPytorch, "prefetch 2", R"("prefetch": 2)"},
-                 {Framework::kPytorch, "hybrid, one all-reduce",
+                 {Framework::kPytorch, "HSDP, one all-reduce",
                   R"("shard_group": "node", "all_reduce": "last_micro_batch")"},
-                 {Framework::kPytorch, "hybrid, kept, one all-reduce",
+                 {Framework::kPytorch, "HSDP, no reshard, one all-reduce",
                   R"("shard_group": "node", "all_reduce": "last_micro_batch", "reshard_after_forward": false, )"
                   R"("reshard_after_backward": false)"},
-                 {Framework::kPytorch, "hybrid, kept, one reduction",
+                 {Framework::kPytorch, "HSDP, no reshard, one gradient sync",
                   R"("shard_group": "node", "sync": "last_micro_batch", "reshard_after_forward": false, )"
                   R"("reshard_after_backward": false)"}},
        .trains_as = "zero1"},
@@ -319,8 +320,8 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
        .not_in_pipelines = kByUnit,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
                 "all_reduce", "offload_optimizer"},
-       .tuned = {{Framework::kPytorch, "kept", R"("reshard_after_backward": false)"},
-                 {Framework::kPytorch, "kept, one reduction",
+       .tuned = {{Framework::kPytorch, "no reshard", R"("reshard_after_backward": false)"},
+                 {Framework::kPytorch, "no reshard, one gradient sync",
                   R"("sync": "last_micro_batch", "reshard_after_backward": false)"}},
        .trains_as = "zero1"},
   };

@@ -42,7 +42,8 @@ enum class AccocalRuns : std::uint8_t { kNowhere, kOnCpu, kOnGpu };
 /// against (sim/study/tuned.hpp).
 struct TunedForm {
   Framework framework;
-  const char* form;  ///< what is tuned, as text says it behind the schedule's name: "overlapped both ways"
+  const char*
+      form;  ///< what is tuned, as text says it behind the schedule's name: "overlap grad reduce + param gather"
   const char* keys;  ///< members of a JSON object
 };
 

@@ -99,7 +99,7 @@ Candidates with_other_chunks(const Scenario& scenario, const Candidate& candidat
       continue;
     AddedSchedule added = candidate.added;
     added.micro_batch_size = 0;
-    added.form += chunks == 1 ? ", not interleaved" : fmt::format(", {} chunks a stage", chunks);
+    added.form += chunks == 1 ? ", not interleaved" : fmt::format(", VPP {}", chunks);
     JsonValue entry = parse_json(added.entry, "").root;
     entry.set("label", JsonValue(added.form));
     entry.set("virtual_pipeline_stages", JsonValue(chunks));

@@ -75,7 +75,7 @@ std::string label_of(const Axis& axis, const JsonValue& scenario) {
       {"/training/micro_batch_size", "samples of a micro-batch"},
       {"/training/parallel/tensor_parallel_size", "tensor ranks"},
       {"/training/parallel/pipeline_parallel_size", "stages"},
-      {"/training/parallel/virtual_pipeline_stages", "chunks a stage"},
+      {"/training/parallel/virtual_pipeline_stages", "virtual pipeline stages"},
       {"/training/sequence_length", "tokens of a sequence"},
       {"/cluster/fabric/latency", "latency of the fabric"},
       {"/cluster/fabric/between_groups/bandwidth", "bandwidth between groups"},

@@ -53,7 +53,7 @@ struct Adding {
 
     bool open() const { return interval.low <= 1 && interval.high >= 1; }
   };
-  std::string schedule;             ///< "zero1, overlapped both ways"
+  std::string schedule;             ///< "zero1, overlap grad reduce + param gather"
   std::string part;                 ///< "16 A100-SXM4-80GB": the fastest alone, of those that fit
   std::vector<std::string> others;  ///< likewise, all that are added
   Whole balanced;                   ///< with the micro-batches divided by speed
@@ -78,7 +78,7 @@ struct FairGain {
 
 /// Empty where all ranks are alike.
 struct FairComparison {
-  std::string schedule;  ///< that is balanced and played alone: "zero1, overlapped both ways"
+  std::string schedule;  ///< that is balanced and played alone: "zero1, overlap grad reduce + param gather"
   std::vector<FairBaseline> baselines;
   std::vector<FairGain> gains;
   std::vector<std::string> words;  ///< sentences: what each gain is due to, what each part is worth

@@ -22,7 +22,7 @@ using Change = std::string (*)(const Scenario& scenario, ScheduleSpec& now, cons
 std::string reduce_once(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {
   if (!takes(now, "sync") || !meets_every_micro_batch(now) || meets_every_micro_batch(to)) return "";
   now.sync = Sync::kLastMicroBatch;
-  return "no_sync: one reduction an update";
+  return "no_sync: one gradient sync per step";
 }
 
 std::string gradients_in(const Scenario&, ScheduleSpec& now, const ScheduleSpec& to) {

@@ -14,7 +14,7 @@
 namespace accosim {
 
 struct Rung {
-  std::string change;  ///< from the rung before: "no_sync: one reduction an update"; of the first its label
+  std::string change;  ///< from the rung before: "no_sync: one gradient sync per step"; of the first its label
   ScheduleSpec spec;
   Seconds update_time{};
   double samples_per_update = 0;

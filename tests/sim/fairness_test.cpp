@@ -25,13 +25,13 @@ namespace {
 
 std::string words_of(double tuning, double balance, double hidden) {
   const FairGain gain{"acco", 2, tuning, balance, hidden, "7 and 3 micro-batches"};
-  return in_words(gain, "ACCO", "zero1", "zero1, overlapped");
+  return in_words(gain, "ACCO", "zero1", "zero1, overlap grad reduce");
 }
 
 TEST(FairWords, SayWhatAGainIsDueTo) {
   EXPECT_EQ(
       words_of(1.1, 1.5, 1.015),
-      "acco is 1.67 times as fast as zero1 at the same batch: 1.10 times by tuning (zero1, overlapped), 1.50 times "
+      "acco is 1.67 times as fast as zero1 at the same batch: 1.10 times by tuning (zero1, overlap grad reduce), 1.50 times "
       "by balance, which ACCO does by itself (7 and 3 micro-batches) and 1.015 times by communication, optimizer "
       "and waiting that ACCO hides.");
   EXPECT_EQ(
@@ -39,7 +39,7 @@ TEST(FairWords, SayWhatAGainIsDueTo) {
       "acco is 1.50 times as fast as zero1 at the same batch: 1.50 times by balance, which ACCO does by itself (7 "
       "and 3 micro-batches). A synchronous schedule with that is as fast.");
   EXPECT_EQ(words_of(1.2, 1.5, 0.9),
-            "acco is 1.62 times as fast as zero1 at the same batch: 1.20 times by tuning (zero1, overlapped) and 1.50 "
+            "acco is 1.62 times as fast as zero1 at the same batch: 1.20 times by tuning (zero1, overlap grad reduce) and 1.50 "
             "times by balance, which ACCO does by itself (7 and 3 micro-batches). A synchronous schedule with both is "
             "faster: acco reaches 0.900 of its speed.");
   EXPECT_EQ(words_of(1, 1, 1.3),
@@ -309,7 +309,7 @@ TEST(Ladder, FromDdpAsReleasedToAccoChangesOneThingAtATime) {
   const ScheduleSpec acco = sample_schedule("acco");
   const std::vector<Rung> rungs = rungs_between(scenario, released(), acco);
   EXPECT_EQ(changes_of(rungs),
-            (std::vector<std::string>{"DDP as released", "no_sync: one reduction an update", "gradients in bf16",
+            (std::vector<std::string>{"DDP as released", "no_sync: one gradient sync per step", "gradients in bf16",
                                       "parameters bf16, states fp32", "no buffers sent and no copies",
                                       "ZeRO-1: optimizer sharded", "ACCO: communication hidden"}));
   EXPECT_EQ(rungs.front().spec, released());

@@ -230,7 +230,7 @@ TEST(Sharded, AsManyCollectivesAreCountedAsAreMade) {
   EXPECT_EQ(collectives_of(changed, 4, model), 6 + 24);
   changed.sync = Sync::kLastMicroBatch;
   EXPECT_EQ(collectives_of(changed, 4, model), 6 + 6);
-  // ZeRO-1 in units, overlapped both ways: a reduction and a gather of each, once an update.
+  // ZeRO-1 in units, overlap grad reduce + param gather: a reduction and a gather of each, once an update.
   changed = sample_schedule("zero1");
   changed.buckets = Buckets::kUnits;
   EXPECT_EQ(collectives_of(changed, 4, model), 6);

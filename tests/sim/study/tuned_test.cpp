@@ -91,7 +91,7 @@ TEST(Tuned, InterleavesStagesAsIsBest) {
   EXPECT_LT(interleaved(4), 0.9 * interleaved(1));
   for (const int chunks : {1, 2, 4})
     EXPECT_LE(results.back().update_time.value, interleaved(chunks) * (1 + 1e-9)) << chunks;
-  EXPECT_NE(results.back().label.find("4 chunks a stage"), std::string::npos) << results.back().label;
+  EXPECT_NE(results.back().label.find("VPP 4"), std::string::npos) << results.back().label;
 }
 
 TEST(Tuned, StandsBesideAllAndOnce) {
