@@ -221,7 +221,7 @@ class Words {
   /// Is the slower part of a mix worth adding?
   std::string added_gpus() const { return fair_.adding ? " " + in_words(*fair_.adding) : std::string(); }
 
-  /// " zero1, overlap grad reduce + param gather, under Megatron-LM is 1.03 times as fast as the best synchronous schedule."
+  /// " Megatron-LM has zero1, overlap grad reduce, which is 1.03 times as fast as the best synchronous schedule here."
   std::string elsewhere() const {
     const std::optional<Elsewhere>& other = scenario_.elsewhere;
     if (!other) return "";

@@ -228,9 +228,9 @@ TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates)
 std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds most, bool again) {
   constexpr std::int64_t kFirst = 2, kMost = 400;
   const Efforts& efforts = lab.efforts;
+  const std::int64_t before = memory_before(lab);
   const double asked = monotonic_seconds();
   std::optional<ItemTimes> measured;
-  const std::int64_t before = memory_before(lab);
   run_local_ranks(1, [&](Transport& ranks) {
     use_device(lab.device);  // which is a thread's own
     RandomWorkload workload(one.step);

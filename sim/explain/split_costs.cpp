@@ -130,7 +130,7 @@ void add_parts(Parts& parts, const SteadyPlay& play, const RankTime& rank, const
     return cls == OpClass::kCommunication || cls == OpClass::kOffload;
   };
   std::vector<Span> spans = rank.others;
-  std::ranges::stable_partition(spans, [&](const Span& span) { return !is_sent(span); });
+  std::stable_partition(spans.begin(), spans.end(), [&](const Span& span) { return !is_sent(span); });
   double idle = 0;
   for (const Stretch& stretch : rest) {
     Stretches so_far;

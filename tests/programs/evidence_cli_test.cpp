@@ -311,7 +311,7 @@ TEST(Fit, ShippedTablesGiveTheShippedProfiles) {
 TEST(Fit, ShippedCasesGiveTheShippedConstants) {
   if (kSanitized) return;  // FitCollectives and FitSteps ask for the same numbers there
   const TemporaryFolder folder;
-  const std::string written = (folder.path / "constants.json").string();
+  const std::string written = folder.write("constants.json", "").string();  // an empty file is replaced unasked
   const ProgramRun run = accosim({"fit", "scenarios/validation", "-o", written});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const Json fitted = Json::parse(text_of(written));

@@ -29,17 +29,18 @@ std::string words_of(double tuning, double balance, double hidden) {
 }
 
 TEST(FairWords, SayWhatAGainIsDueTo) {
-  EXPECT_EQ(
-      words_of(1.1, 1.5, 1.015),
-      "acco is 1.67 times as fast as zero1 at the same batch: 1.10 times by tuning (zero1, overlap grad reduce), 1.50 times "
-      "by balance, which ACCO does by itself (7 and 3 micro-batches) and 1.015 times by communication, optimizer "
-      "and waiting that ACCO hides.");
+  EXPECT_EQ(words_of(1.1, 1.5, 1.015),
+            "acco is 1.67 times as fast as zero1 at the same batch: 1.10 times by tuning (zero1, overlap grad reduce), "
+            "1.50 times "
+            "by balance, which ACCO does by itself (7 and 3 micro-batches) and 1.015 times by communication, optimizer "
+            "and waiting that ACCO hides.");
   EXPECT_EQ(
       words_of(1, 1.5, 1.002),
       "acco is 1.50 times as fast as zero1 at the same batch: 1.50 times by balance, which ACCO does by itself (7 "
       "and 3 micro-batches). A synchronous schedule with that is as fast.");
   EXPECT_EQ(words_of(1.2, 1.5, 0.9),
-            "acco is 1.62 times as fast as zero1 at the same batch: 1.20 times by tuning (zero1, overlap grad reduce) and 1.50 "
+            "acco is 1.62 times as fast as zero1 at the same batch: 1.20 times by tuning (zero1, overlap grad reduce) "
+            "and 1.50 "
             "times by balance, which ACCO does by itself (7 and 3 micro-batches). A synchronous schedule with both is "
             "faster: acco reaches 0.900 of its speed.");
   EXPECT_EQ(words_of(1, 1, 1.3),
