@@ -227,7 +227,7 @@ async function sweepSays(page, {sweep}, summary) {
   assert.match(rows[0], /gradient_accumulation_steps/);
 }
 
-/// Of scenarios that would take minutes where the program is slow, since sanitizers watch it: one replica of the model.
+/// Of what takes minutes where sanitizers watch the program: one replica of the model. Mixes are not tuned.
 const kSmaller = Object.fromEntries(['gpt3_175b_1024_a100', 'llama_3_405b_16384_h100'].map((name) =>
   [name, ['--set', '/cluster/nodes/0/count=16', '--set', '/training/gradient_accumulation_steps=32', '--no-tuned']]));
 
@@ -335,10 +335,10 @@ async function main() {
     const shipped = join(here, '../../scenarios');
     for (const file of readdirSync(shipped, {recursive: true}).filter((name) => /^(|paper.|mixes.)[^/]*\.json$/.test(name))) {
       const name = basename(file, '.json'), source = join(shipped, file);
-      let words = [source, '--timeline-updates', '1', ...kSmaller[name] ?? []];
+      let words = [source, '--timeline-updates', '1', ...(/^mix/.test(file) ? ['--no-tuned'] : kSmaller[name] ?? [])];
       if (name.endsWith('.sweep')) {
-        execFileSync(program, ['sweep', source, '--shard', '0/100', '-o', join(folder, `${name}.jsonl`)], {stdio: 'ignore'});
-        words = [join(folder, `${name}.0-of-100.jsonl`)];
+        execFileSync(program, ['sweep', source, '--shard', '0/400', '-o', join(folder, `${name}.jsonl`)], {stdio: 'ignore'});
+        words = [join(folder, `${name}.0-of-400.jsonl`)];
       }
       await on(report(program, folder, `${name}.html`, words), {}, async (page) => {
         await page.settle();

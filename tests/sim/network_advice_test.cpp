@@ -14,11 +14,11 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/explain/by_message.hpp"
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
-#include "sim/evaluation/per_sample.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/scratch.hpp"
 
