@@ -16,7 +16,9 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
+#include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/measure.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/explain/explanation.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"
@@ -346,6 +348,33 @@ TEST(Lockstep, AJitterThatGoesToNothingGoesToTheFigureWithoutIt) {
                     b = run_schedule(shaken, shaken.schedules[0], NetworkKind::kSimgrid);
     EXPECT_NEAR(a.tokens_per_second / b.tokens_per_second, 1, kMoved) << i << " " << text;
   }
+}
+
+TEST(PerSample, FewMicroBatchesTellWhatManyTakeWhereAllCommunicate) {
+  // From the second micro-batch on each adds the same, on whatever binds: unlike GPUs, a slow network, the computation.
+  const std::vector<std::string> schedules = {
+      R"({"name": "zero2", "label": "one"})",
+      R"({"name": "zero3", "label": "one"})",
+      R"({"name": "zero3", "label": "one", "prefetch": 2})",
+      R"({"name": "zero3", "label": "one", "reshard_after_forward": false})",
+      R"({"name": "zero3", "label": "one", "communicators": 2})",
+      R"({"name": "zero3", "label": "one", "shard_group": "node", "all_reduce": "last_micro_batch"})",
+      R"({"name": "zero3", "label": "one", "shard_group": "node", "sync": "last_micro_batch", "reshard_after_backward": false})",
+      R"({"name": "ddp", "label": "one", "sync": "every_micro_batch"})"};
+  for (const std::string& schedule : schedules)
+    for (const char* const gbit : {"5", "40", "400"}) {
+      const Scenario scenario =
+          load_scenario("mixed_a100_v100",
+                        {"/schedules=[" + schedule + "]", "/baseline=one", "/cluster/nodes/0/micro_batch_size=5",
+                         "/cluster/nodes/1/micro_batch_size=2", "/training/gradient_accumulation_steps=16",
+                         "/cluster/nodes/*/nics/bandwidth=" + std::string(gbit) + " Gbit/s"})
+              .scenario;
+      const Evaluations evaluations(NetworkKind::kSimgrid);
+      const ScheduleSpec& spec = scenario.schedules.front();
+      const Seconds played = evaluations.play(scenario, spec)->measured.update_time;
+      const double estimated = estimated_time_per_sample(scenario, spec, evaluations) * samples_asked(scenario);
+      EXPECT_NEAR(estimated / played.value, 1, 1e-9) << schedule << " at " << gbit;
+    }
 }
 
 }  // namespace
