@@ -49,7 +49,8 @@ struct Balanced {
 Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
                   const BalanceTask& task, const Evaluations& evaluations);
 
-/// What is the fastest a sample, as `timed_by` plays it, of: what balanced() chooses with the sizes as written, with
+/// What is the fastest a sample, as `timed_by` plays it (where it communicates in every micro-batch, as few of them
+/// tell: estimated_time_per_sample()), of: what balanced() chooses with the sizes as written, with
 /// chosen sizes (where task.sizes, and then also with the same number of micro-batches for all, at each number up to 8
 /// and some above: who meets often, or hides more behind a large micro-batch, gains by fewer; where lengths are drawn
 /// with micro-batches of 1, 2, 4, 8 and 16 for all instead), and everybody's work as
