@@ -200,16 +200,17 @@ class Words {
   }
 
   /// "zero1 and acco cannot be told apart: 0:47:30 (...) and 0:46:00, 3 % apart, less than our error." The synchronous
-  /// one first, else the faster one.
+  /// one first, else the faster one. Where the times are of unlike batches, how far apart they are is of an equal one.
   std::string alike(std::size_t winner, std::size_t near) const {
     std::size_t first = winner, second = near;
     if (!synchronous(first) && synchronous(second)) std::swap(first, second);
     const RunResult &one = results_[first], &other = results_[second];
     const double apart = 1 / standing_.times[near] - 1;
-    return fmt::format("{} and {} cannot be told apart: {} and {}, {}, less than the error of a prediction.{}",
+    const bool same_batch = std::abs(one.samples_per_update / other.samples_per_update - 1) < kSame;
+    return fmt::format("{} and {} cannot be told apart: {} and {}, {}{}, less than the error of a prediction.{}",
                        beginning(one), named(other), time_in_words(one), human_clock(other.total_time),
                        apart < kSame ? "the same" : fmt::format("{:.0f} % apart", 100 * apart),
-                       over_baseline_too(one, other));
+                       same_batch ? "" : " at equal global batch", over_baseline_too(one, other));
   }
 
   /// " The first is 1.20 times as fast as zero1 (1.08 to 1.33)."

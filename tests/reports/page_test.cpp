@@ -25,6 +25,7 @@ std::vector<RunResult> two_results() {
   RunResult slow;
   slow.schedule = "zero1";
   slow.label = "zero1";
+  slow.samples_per_update = 256;
   slow.update_time = Seconds{2};
   slow.update_time_low = Seconds{1.6};
   slow.update_time_high = Seconds{2.5};
@@ -237,6 +238,10 @@ TEST_F(Answer, NamesTheFastestThatFits) {
       said(),
       "zero1 and acco cannot be told apart: 0:20:00 (80 %: 0:16:00 to 0:25:00) and 0:19:50, 1 % apart, less than the "
       "error of a prediction.");
+  // 1 % is of an equal batch, and the times are of the batches that each has.
+  results[1].samples_per_update = 1.1 * results[0].samples_per_update;
+  EXPECT_TRUE(holds(said(), "0:19:50, 1 % apart at equal global batch, less than the error of a prediction."));
+  results[1].samples_per_update = results[0].samples_per_update;
   scenario.baseline = "ddp";  // which is not played
   EXPECT_TRUE(holds(said(), "zero1 and acco cannot be told apart: "));
   scenario.baseline = "zero1";
