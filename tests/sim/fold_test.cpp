@@ -90,7 +90,7 @@ EventGraph random_cluster(Random& random) {
 
 TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
   int folded_ranks = 0, ranks = 0;
-  for (int seed = 0; seed < cases(60); ++seed) {
+  for (int seed = 0; seed < cases(60, 15); ++seed) {
     Random random(seed);
     const EventGraph graph = random_cluster(random);
     const Folded folded = fold(graph);

@@ -48,7 +48,7 @@ ScheduleSpec random_zero3(Random& random) {
 }
 
 TEST(Sharded, Zero2TakesItsClosedFormOnBothNetworks) {
-  for (int seed = 0; seed < cases(40); ++seed) {
+  for (int seed = 0; seed < cases(40, 10); ++seed) {
     Random random(seed);
     const Scenario scenario = random_homogeneous(random);
     const ScheduleSpec spec = random_zero2(random);
