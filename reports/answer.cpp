@@ -87,7 +87,7 @@ class Words {
   /// Whether the best delayed or local one is the same at a better micro-batch.
   bool is_tuned_too(const RunResult& result) const {
     const std::optional<AddedSchedule>& tuned = scenario_.best_delayed;
-    return tuned && !tuned->repeats() && tuned->form == result.label;
+    return tuned && !tuned->repeats() && !tuned->fixed_batch && tuned->form == result.label;
   }
 
   /// At the beginning of one: the labels of the user's stay as they are.

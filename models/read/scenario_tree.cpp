@@ -39,6 +39,7 @@ JsonValue entry_of(const AddedSchedule& added, const ScheduleSpec& spec, const S
                                   [&](const ScheduleSpec& each) { return each.label == added.form; });
     entry = schedules.elements.at(static_cast<std::size_t>(own - scenario.schedules.begin()));
     if (added.balanced) entry.set("balance", name_of(spec.balance));
+    if (added.fixed_batch) entry.set("late_communication", "wait");
     if (added.micro_batch_size > 0) entry.set("micro_batch_size", added.micro_batch_size);
   }
   entry.set("label", spec.label);

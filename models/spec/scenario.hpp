@@ -31,13 +31,15 @@ struct AddedSchedule {
   /// As --set takes them: its framework, and what would otherwise change with that; the balance of one of its own.
   std::vector<std::string> set;
   bool balanced = false;     ///< its work is divided by speed, which the form does not say
-  int micro_batch_size = 0;  ///< ScheduleSpec::micro_batch_size, which the form does not say
+  bool fixed_batch = false;  ///< it waits for late communication instead of accumulating more; likewise
+  int micro_batch_size = 0;  ///< ScheduleSpec::micro_batch_size; likewise
 
   /// It is one of the scenario's own schedules as it stands there.
   bool repeats() const { return entry.empty() && set.empty(); }
   /// "zero1, overlap grad reduce + param gather, micro-batch 8, balanced".
   std::string name() const {
-    return form + (micro_batch_size > 0 ? ", micro-batch " + std::to_string(micro_batch_size) : "") +
+    return form + (fixed_batch ? ", fixed batch" : "") +
+           (micro_batch_size > 0 ? ", micro-batch " + std::to_string(micro_batch_size) : "") +
            (balanced ? ", balanced" : "");
   }
 };

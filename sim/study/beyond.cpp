@@ -25,6 +25,7 @@ std::optional<Beyond> beyond_schedules(const WhatIf& what_if) {
   std::vector<const char*> settings = {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash",
                                        "/training/optimizer_implementation=fused"};
   const Scenario& scenario = what_if.scenario();
+  if (scenario.training.parallel.sequence) settings.push_back("/training/parallel/tensor_overlap=true");
   if (scenario.training.parallel.pipeline > 1 && !identical_ranks(scenario.cluster))
     settings.insert(settings.begin(), "/training/parallel/stage_layers=speed");
   for (const char* const each : settings) {

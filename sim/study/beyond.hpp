@@ -9,8 +9,8 @@
 
 namespace accosim {
 
-/// Of the best synchronous schedule: compiled kernels, FlashAttention and a fused optimizer, as far as they load here,
-/// keep it fitting and are noticeably faster. Nothing where none is, or where there is no such schedule.
+/// Of the best synchronous schedule: compiled kernels, FlashAttention, a fused optimizer and overlapped tensor-parallel
+/// collectives, as far as they load here, keep it fitting and are noticeably faster. Nothing where none is, or where there is no such schedule.
 std::optional<Beyond> beyond_schedules(const WhatIf& what_if);
 
 }  // namespace accosim

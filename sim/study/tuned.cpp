@@ -344,6 +344,7 @@ AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec)
     added.entry = dump_json(entry);
   };
   if (added.balanced) set("balance", name_of(spec.balance));
+  if (added.fixed_batch) set("late_communication", "wait");
   if (added.micro_batch_size > 0) set("micro_batch_size", added.micro_batch_size);
   if (!added.entry.empty()) set("label", added.name());
   return added;
@@ -357,6 +358,13 @@ void add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidat
   chosen.push_back(static_cast<int>(added.index));
   scenario.schedules.push_back(std::move(spec));
   scenario.*as = std::move(added);
+}
+
+/// The same that waits for late communication instead of accumulating more.
+Candidate at_fixed_batch(Candidate candidate) {
+  candidate.spec.late_communication = LateCommunication::kWait;
+  candidate.added.fixed_batch = true;
+  return candidate;
 }
 
 /// Of one schedule the micro-batch, or of unlike GPUs the division, at which it is fastest without a caveat, or else at
@@ -461,22 +469,31 @@ void tune_grown(Scenario& scenario, double samples, const ScheduleSpec& dtypes, 
   known.push_back({own, std::get<1>(badness), added.name()});
 }
 
-/// Of the chosen that are delayed or local the one that would win among them. `best`: seconds a sample of the
-/// synchronous one at so many samples.
+/// Of the chosen that are delayed or local the one that would win among them. One whose batch grows is there at the
+/// batch that was asked for as well, where it is faster than the best synchronous one. `best`: seconds a sample of
+/// that at so many samples.
 std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vector<int>& chosen, Ranked& ranked,
                                       const std::function<double(double samples)>& best,
                                       const Evaluations& evaluations) {
   Candidates candidates;
   std::vector<Contender> contenders;
+  const auto tuned = [&](Candidate& candidate) {
+    const RunResult result = fastest_split(scenario, candidate, ranked, evaluations);
+    const double samples = result.samples_per_update;
+    return contender_of(result, best(samples) * samples / result.update_time.value);
+  };
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
     if (is_synchronous(spec)) continue;
-    Candidate candidate = as_written(scenario, static_cast<std::size_t>(index));
     best(run_schedule(scenario, spec, evaluations).samples_per_update);  // which is a row as well
-    const RunResult result = fastest_split(scenario, candidate, ranked, evaluations);
-    const double samples = result.samples_per_update;
-    contenders.push_back(contender_of(result, best(samples) * samples / result.update_time.value));
-    candidates.push_back(std::move(candidate));
+    candidates.push_back(as_written(scenario, static_cast<std::size_t>(index)));
+    contenders.push_back(tuned(candidates.back()));
+    if (!accumulates_while_waiting(spec) || caveats_of(contenders.back(), {}).batch_growth == 1) continue;
+    Candidate fixed = at_fixed_batch(as_written(scenario, static_cast<std::size_t>(index)));
+    Contender contender = tuned(fixed);
+    if (contender.score < kNoticeablyFaster) continue;
+    candidates.push_back(std::move(fixed));
+    contenders.push_back(std::move(contender));
   }
   const std::optional<std::size_t> winner = standing_of(contenders, {}).best();
   return winner ? std::optional(candidates[*winner]) : std::nullopt;
@@ -516,7 +533,7 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
     return tuned == nullptr ? time : std::min(time, tuned->time);
   };
   const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations);
-  if (delayed && delayed->added.micro_batch_size == 0 && !delayed->added.balanced)
+  if (delayed && delayed->added.name() == delayed->added.form)
     scenario.best_delayed = delayed->added;
   else if (delayed)
     add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow, &Scenario::best_delayed);
