@@ -490,10 +490,10 @@ std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vecto
     contenders.push_back(tuned(candidates.back()));
     if (!accumulates_while_waiting(spec) || caveats_of(contenders.back(), {}).batch_growth == 1) continue;
     Candidate fixed = at_fixed_batch(as_written(scenario, static_cast<std::size_t>(index)));
-    Contender contender = tuned(fixed);
+    const Contender contender = tuned(fixed);
     if (contender.score < kNoticeablyFaster) continue;
     candidates.push_back(std::move(fixed));
-    contenders.push_back(std::move(contender));
+    contenders.push_back(contender);
   }
   const std::optional<std::size_t> winner = standing_of(contenders, {}).best();
   return winner ? std::optional(candidates[*winner]) : std::nullopt;
