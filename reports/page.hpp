@@ -15,6 +15,7 @@
 #include "sim/explain/explanation.hpp"
 #include "sim/explain/pipeline_chart.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "sim/what_if/winner.hpp"
@@ -47,6 +48,7 @@ struct Page {
   std::vector<RunResult> results;
   Standing standing;
   FairComparison fair;
+  Tuned tuned;
   std::vector<Explanation> explanations;  ///< one a result
   std::vector<PageTimeline> timelines;
   std::vector<PipelineChart> pipelines;  ///< one a result where the model is split into stages

@@ -10,6 +10,7 @@
 #include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"
 
@@ -28,7 +29,7 @@ enum class RankRows : std::uint8_t {
 /// rank in "ranks" always.
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const Standing& standing,
-                        const FairComparison& fair = {}, RankRows rows = RankRows::kClasses,
+                        const FairComparison& fair = {}, const Tuned& tuned = {}, RankRows rows = RankRows::kClasses,
                         const JsonValue& settings = {});
 
 }  // namespace accosim

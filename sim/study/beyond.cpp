@@ -11,11 +11,9 @@
 
 namespace accosim {
 
-std::optional<Beyond> beyond_schedules(const WhatIf& what_if) {
-  const std::optional<AddedSchedule>& best = what_if.scenario().best_synchronous;
-  if (!best) return std::nullopt;
+std::optional<Beyond> beyond_schedules(const WhatIf& what_if, std::size_t best) {
   const auto result_with = [&](const std::vector<std::string>& set) -> std::optional<RunResult> {
-    const std::optional<Trial> trial = what_if.with(best->index, set);
+    const std::optional<Trial> trial = what_if.with(best, set);
     if (!trial) return std::nullopt;
     return run_schedule(trial->scenario, trial->spec(), what_if.evaluations());
   };

@@ -130,7 +130,7 @@ Candidates tuned_candidates(const Scenario& scenario, const ScheduleSpec& dtypes
 
 Candidate as_written(const Scenario& scenario, std::size_t index) {
   const ScheduleSpec& spec = scenario.schedules[index];
-  return {spec, {index, spec.label, "", {}}, scenario.training.framework};
+  return {spec, {index, spec.label, spec.label, "", {}}, scenario.training.framework};
 }
 
 Candidates own_synchronous(const Scenario& scenario) {
@@ -336,6 +336,7 @@ class Fastest {
 /// With the settings or the entry that write it down.
 AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec) {
   AddedSchedule added = candidate.added;
+  added.label = added.form;
   added.balanced = added.balanced || !(spec == candidate.spec);
   const auto set = [&](const char* key, const auto& value) {
     if (added.entry.empty()) return added.set.push_back(fmt::format("/schedules/{}/{}={}", added.index, key, value));
@@ -350,14 +351,14 @@ AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec)
   return added;
 }
 
-void add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidate, ScheduleSpec spec, const char* title,
-         std::optional<AddedSchedule> Scenario::*as) {
+AddedSchedule add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidate, ScheduleSpec spec,
+                  const char* title) {
   AddedSchedule added = written_down(candidate, spec);
   added.index = scenario.schedules.size();
-  spec.label = fmt::format("{}: {}", title, added.name());
+  added.label = spec.label = fmt::format("{}: {}", title, added.name());
   chosen.push_back(static_cast<int>(added.index));
   scenario.schedules.push_back(std::move(spec));
-  scenario.*as = std::move(added);
+  return added;
 }
 
 /// The same that waits for late communication instead of accumulating more.
@@ -453,12 +454,12 @@ std::optional<Scenario> with_grown_batch(const Scenario& scenario, double sample
   return samples_asked(grown) > samples_asked(scenario) ? std::optional(grown) : std::nullopt;
 }
 
-/// Adds to Scenario::best_by_batch what is best at a batch of so many samples.
-void tune_grown(Scenario& scenario, double samples, const ScheduleSpec& dtypes, const Evaluations& evaluations) {
+/// Adds to the `known` what is best at a batch of so many samples.
+void tune_grown(const Scenario& scenario, double samples, const ScheduleSpec& dtypes, const Evaluations& evaluations,
+                std::vector<TunedBatch>& known) {
   const std::optional<Scenario> grown = with_grown_batch(scenario, samples);
   if (!grown) return;
   const double own = samples_asked(*grown);
-  std::vector<TunedBatch>& known = scenario.best_by_batch;
   if (std::any_of(known.begin(), known.end(), [&](const TunedBatch& each) { return each.samples == own; })) return;
   Ranked ranked(*grown, evaluations.on(NetworkKind::kReference));
   Fastest fastest(*grown, evaluations);
@@ -501,9 +502,10 @@ std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vecto
 
 }  // namespace
 
-void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
+Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
   const Stage stage("tuning both sides");
-  if (chosen.empty() || scenario.best_synchronous) return;
+  Tuned tuned;
+  if (chosen.empty()) return tuned;
   // Whose dtypes all have: those of the first that is delayed or local, where there is one.
   auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
   if (challenger == scenario.schedules.end()) challenger = scenario.schedules.begin();
@@ -518,38 +520,39 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
   search_own(scenario, dtypes, fastest, ranked, evaluations);
   steps.over();
   const std::optional<Played> best = fastest.best;
-  if (!best) return;
+  if (!best) return tuned;
   fastest.search(tuned_candidates(scenario, dtypes, false), ranked);
   steps.over();
   const std::optional<Played>& other = fastest.best;
   const ScheduleSpec synchronous = balanced_where_unlike(best->candidate.spec, scenario);
-  scenario.best_by_batch = {
+  tuned.by_batch = {
       {samples_asked(scenario), std::get<1>(best->badness), written_down(best->candidate, synchronous).name()}};
   const auto best_at = [&](double samples) {
-    tune_grown(scenario, samples, dtypes, evaluations);
+    tune_grown(scenario, samples, dtypes, evaluations, tuned.by_batch);
     const double time =
         time_per_sample(scenario, accumulating(synchronous), samples, evaluations).value_or(std::get<1>(best->badness));
-    const TunedBatch* const tuned = tuned_batch(scenario, samples);
-    return tuned == nullptr ? time : std::min(time, tuned->time);
+    const TunedBatch* const there = tuned.at(samples);
+    return there == nullptr ? time : std::min(time, there->time);
   };
   const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations);
   if (delayed && delayed->added.name() == delayed->added.form)
-    scenario.best_delayed = delayed->added;
+    tuned.delayed = delayed->added;
   else if (delayed)
-    add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow, &Scenario::best_delayed);
-  add(scenario, chosen, best->candidate, synchronous, kBestSynchronousRow, &Scenario::best_synchronous);
+    tuned.delayed = add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow);
+  tuned.synchronous = add(scenario, chosen, best->candidate, synchronous, kBestSynchronousRow);
   const double times = std::get<1>(best->badness) / std::get<1>(other->badness);
   if (std::get<0>(best->badness) == std::get<0>(other->badness) && times > kNoticeablyFaster)
-    scenario.elsewhere =
-        Elsewhere{written_down(other->candidate, balanced_where_unlike(other->candidate.spec, scenario)),
-                  title_of(other->candidate.framework), times};
+    tuned.elsewhere = Elsewhere{written_down(other->candidate, balanced_where_unlike(other->candidate.spec, scenario)),
+                                title_of(other->candidate.framework), times};
+  return tuned;
 }
 
-void add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
+Tuned add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
   const std::size_t before = chosen.size();
-  add_tuned(scenario, chosen, evaluations);
-  if (chosen.size() == before + 1 && scenario.best_delayed)
-    chosen.insert(chosen.end() - 1, static_cast<int>(scenario.best_delayed->index));
+  Tuned tuned = add_tuned(scenario, chosen, evaluations);
+  if (chosen.size() == before + 1 && tuned.delayed)
+    chosen.insert(chosen.end() - 1, static_cast<int>(tuned.delayed->index));
+  return tuned;
 }
 
 }  // namespace accosim
