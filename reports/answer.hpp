@@ -8,7 +8,6 @@
 #include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"
 

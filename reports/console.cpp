@@ -232,9 +232,9 @@ void write_tuned(std::ostream& out, const Scenario& scenario, const Tuned& tuned
   out << '\n';
   const auto line = [&](const std::string& text) { write_sentence(out, options, text); };
   const auto written = [](const AddedSchedule& added) {
-    return added.repeats()       ? std::string(" as written")
-           : added.entry.empty() ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
-                                 : std::string("; --json has its entry");
+    return added.repeats() ? std::string(" as written")
+           : added.own()   ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
+                           : std::string("; --json has its entry");
   };
   const bool divided = can_be_divided(scenario.cluster, scenario.training);
   line(

@@ -9,7 +9,6 @@
 #include "models/spec/scenario.hpp"
 #include "reports/table.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"
 

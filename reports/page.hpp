@@ -15,7 +15,6 @@
 #include "sim/explain/explanation.hpp"
 #include "sim/explain/pipeline_chart.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "sim/what_if/winner.hpp"

@@ -198,10 +198,7 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
 
 /// "entry" is null where it repeats a schedule of the scenario's.
 JsonValue added_json(const AddedSchedule& added) {
-  return json_object({{"label", added.label},
-                      {"form", added.name()},
-                      {"entry", added.entry.empty() ? JsonValue() : parse_json(added.entry, "").root},
-                      {"set", added.set}});
+  return json_object({{"label", added.label}, {"form", added.name()}, {"entry", added.entry}, {"set", added.set}});
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
-#include "sim/study/beyond.hpp"
 #include "sim/study/tuned.hpp"
 #include "sim/what_if/seeds.hpp"
 #include "sim/what_if/warnings.hpp"

@@ -2,11 +2,14 @@
 // fastest of the delayed and local ones, each at its best micro-batch.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/tuned_rows.hpp"
+#include "sim/what_if/what_if.hpp"
 
 namespace accosim {
 
@@ -28,11 +31,13 @@ inline constexpr const char* kBestDelayedRow = "best delayed or local";
 /// another framework that is faster still becomes Tuned::elsewhere. The other one is of the chosen schedules that
 /// are delayed or local; who breaks the rule comes after who does not.
 ///
-/// Adds nothing where the scenario can run no synchronous schedule. Tuned::beyond is for beyond_schedules().
-Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations);
+/// Adds nothing where the scenario can run no synchronous schedule. In a table that has both as `columns` at every
+/// point the place of a first one that is not added stands in `chosen` once more.
+Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns = false);
 
-/// The same for a table that has both as columns at every point, where one of the chosen is delayed or local: where the
-/// first is not added, its place stands in `chosen` once more.
-Tuned add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations);
+/// Of the best synchronous schedule, `best` of the scenario's, what stands beyond schedules: compiled kernels,
+/// FlashAttention, a fused optimizer and overlapped tensor-parallel collectives, as far as they load here, keep it
+/// fitting and are noticeably faster. Nothing where none is.
+std::optional<Beyond> beyond_schedules(const WhatIf& what_if, std::size_t best);
 
 }  // namespace accosim

@@ -89,7 +89,7 @@ std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, do
     const bool columns = tuned.delayed.has_value(), added = columns && !tuned.delayed->repeats();
     part.schedules.resize(tuned.synchronous->index - (added ? 1 : 0));
     indices.resize(indices.size() - (columns ? 2 : 1));
-    (columns ? add_tuned_columns : add_tuned)(part, indices, evaluations);
+    add_tuned(part, indices, evaluations, columns);
   }
   std::vector<RunResult> results;
   std::vector<std::size_t> played;

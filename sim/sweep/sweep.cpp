@@ -138,7 +138,7 @@ Tuned add_tuned_to(Row& row, Scenario& scenario, std::vector<int>& indices, std:
   const bool any_delayed =
       std::ranges::any_of(indices, [&](int index) { return !is_synchronous(scenario.schedules[index]); });
   if (!any_delayed) row.left_out[delayed] = "no delayed or local schedule can be had here";
-  Tuned tuned = (any_delayed ? add_tuned_columns : add_tuned)(scenario, indices, evaluations);
+  Tuned tuned = add_tuned(scenario, indices, evaluations, any_delayed);
   if (!tuned.synchronous) {
     row.left_out[synchronous] = "no synchronous schedule can be had here";
     if (any_delayed) row.left_out[delayed] = "no synchronous schedule can be had here to hold it against";

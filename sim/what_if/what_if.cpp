@@ -24,10 +24,8 @@ std::optional<Scenario> taken(const Read& read) {
 
 /// The entry of "schedules" that writes the added schedule down, with its label here.
 JsonValue entry_of(const AddedSchedule& added, const LoadedScenario& loaded) {
-  JsonValue entry;
-  if (!added.entry.empty()) {
-    entry = parse_json(added.entry, "").root;
-  } else {
+  JsonValue entry = added.entry;
+  if (added.own()) {
     const ScheduleSpec* const own = schedule_labelled(loaded.scenario, added.form);
     JsonValue written = json_object({{"schedules", *loaded.tree->root.find("schedules")}});
     Diagnostics diagnostics;

@@ -323,7 +323,7 @@ TEST_F(Answer, ComparesTheTwoSidesAndNotOneWithItself) {
 
 TEST_F(Answer, TheBestDelayedOneIsNamedOnce) {
   // As it is written it is its own row; at a better micro-batch that row stands for it.
-  tuned.delayed = AddedSchedule{scenario.schedules.size(), "acco", "acco", "", {}};
+  tuned.delayed = AddedSchedule{scenario.schedules.size(), "acco", "acco", {}, {}};
   scenario.schedules.push_back(sample_schedule("acco", "acco"));
   results[1].batch_inflation = 1.5;
   EXPECT_TRUE(holds(said(), "acco is 2.00 times as fast, at 1.5 times the batch."));
@@ -376,7 +376,7 @@ TEST_F(Answer, WithoutAWinnerTheNearestIsNamed) {
 
 TEST_F(Answer, WhereABatchHasGrownTheSynchronousScheduleThatIsBestThereIsNamed) {
   results[1].batch_inflation = 1.5;
-  tuned.synchronous = AddedSchedule{0, "zero1", "zero1", "", {}};
+  tuned.synchronous = AddedSchedule{0, "zero1", "zero1", {}, {}};
   const double asked = samples_asked(scenario);
   tuned.by_batch = {{asked, 0.1, "zero1"}, {1.5 * asked, 0.09, "zero1, micro-batch 6"}};
   const std::string best = fmt::format(

@@ -116,7 +116,7 @@ TEST(WhatIf, TheBestSynchronousScheduleIsWhatWritesItDown) {
     const Tuned tuned = add_tuned(loaded.scenario, chosen, kReference);
     ASSERT_TRUE(tuned.synchronous) << name;
     const AddedSchedule& added = *tuned.synchronous;
-    (added.entry.empty() ? own : others) += 1;
+    (added.own() ? own : others) += 1;
     const WhatIf what_if(loaded, kReference, tuned);
     const std::optional<Trial> trial = what_if.with(added.index, {});
     ASSERT_TRUE(trial) << name;
