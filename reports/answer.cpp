@@ -45,8 +45,8 @@ std::string times_as_fast(double factor, const std::string& than) {
 class Words {
  public:
   Words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
-        const FairComparison& fair)
-      : scenario_(scenario), results_(results), standing_(standing), fair_(fair) {}
+        const FairComparison& fair, const Tuned& tuned)
+      : scenario_(scenario), results_(results), standing_(standing), fair_(fair), tuned_(tuned) {}
 
   std::string all() const {
     if (!standing_.best()) return "";
@@ -61,11 +61,8 @@ class Words {
  private:
   /// The added one that it is; nullptr: it is written. (The best delayed one is no row of its own where it is written.)
   const AddedSchedule* added(const RunResult& result) const {
-    const auto is = [&](const std::optional<AddedSchedule>& each) {
-      return each && scenario_.schedules[each->index].label == result.label;
-    };
-    if (is(scenario_.best_synchronous)) return &*scenario_.best_synchronous;
-    if (is(scenario_.best_delayed) && !scenario_.best_delayed->repeats()) return &*scenario_.best_delayed;
+    for (const std::optional<AddedSchedule>* each : {&tuned_.synchronous, &tuned_.delayed})
+      if (*each && (*each)->label == result.label && result.label != (*each)->form) return &**each;
     return nullptr;
   }
 
@@ -86,7 +83,7 @@ class Words {
 
   /// Whether the best delayed or local one is the same at a better micro-batch.
   bool is_tuned_too(const RunResult& result) const {
-    const std::optional<AddedSchedule>& tuned = scenario_.best_delayed;
+    const std::optional<AddedSchedule>& tuned = tuned_.delayed;
     return tuned && !tuned->repeats() && !tuned->fixed_batch && tuned->form == result.label;
   }
 
@@ -149,7 +146,7 @@ class Words {
   /// " and 1.20 times as fast as the best synchronous schedule (zero3, hybrid)": what is left of the gain of one that
   /// is not synchronous, where no other sentence says it.
   std::string over_best_synchronous(const RunResult& best) const {
-    const std::optional<AddedSchedule>& synchronous = scenario_.best_synchronous;
+    const std::optional<AddedSchedule>& synchronous = tuned_.synchronous;
     const ScheduleSpec* const spec = schedule_labelled(scenario_, best.label);
     if (!synchronous || spec == nullptr || is_synchronous(*spec) || is_decided_by_loss(best) ||
         !best.over_best_synchronous || !best.speedup_same_batch || best.label == scenario_.baseline)
@@ -190,7 +187,7 @@ class Words {
     std::optional<std::size_t> near;
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (i == winner || !standing_.caveats[i].none() || standing_.times[i] <= 0 || repeats(results_[i])) continue;
-      if (scenario_.best_synchronous && synchronous(i) == synchronous(winner)) continue;
+      if (tuned_.synchronous && synchronous(i) == synchronous(winner)) continue;
       const double spread = ratio_spread(results_[i].spread, results_[winner].spread);
       if (interval_80(1 / standing_.times[i], spread).low <= 1 &&
           (!near || standing_.times[i] > standing_.times[*near]))
@@ -224,7 +221,7 @@ class Words {
 
   /// " Megatron-LM has zero1, overlap grad reduce, which is 1.03 times as fast as the best synchronous schedule here."
   std::string elsewhere() const {
-    const std::optional<Elsewhere>& other = scenario_.elsewhere;
+    const std::optional<Elsewhere>& other = tuned_.elsewhere;
     if (!other) return "";
     return fmt::format(" {} has {}, which is {} the best synchronous schedule here.", other->framework,
                        other->added.name(), times_as_fast(other->times, "as"));
@@ -232,11 +229,11 @@ class Words {
 
   /// Of one whose gradients are not late and whose batch has grown, what it is per token.
   std::string own_batch() const {
-    const std::optional<AddedSchedule>& best = scenario_.best_synchronous;
+    const std::optional<AddedSchedule>& best = tuned_.synchronous;
     if (!best) return "";
     const RunResult *fastest = nullptr, *synchronous = nullptr;
     for (const RunResult& each : results_) {
-      if (each.label == scenario_.schedules[best->index].label) synchronous = &each;
+      if (each.label == best->label) synchronous = &each;
       if (each.batch_inflation > 1 + kSame && each.fits() && each.statistics == Statistics::kSynchronous &&
           (fastest == nullptr || each.tokens_per_second > fastest->tokens_per_second))
         fastest = &each;
@@ -253,8 +250,8 @@ class Words {
   /// "; at 192 samples a step the best synchronous schedule is zero1, micro-batch 6": of one whose batch has grown,
   /// what it stands beside.
   std::string best_at(double samples) const {
-    const TunedBatch* const there = tuned_batch(scenario_, samples);
-    if (there == nullptr || !scenario_.best_synchronous || there->name == scenario_.best_synchronous->name()) return "";
+    const TunedBatch* const there = tuned_.at(samples);
+    if (there == nullptr || !tuned_.synchronous || there->name == tuned_.synchronous->name()) return "";
     return fmt::format("; at {:.0f} samples a step the best synchronous schedule is {}", there->samples, there->name);
   }
 
@@ -322,6 +319,7 @@ class Words {
   const std::vector<RunResult>& results_;
   const Standing& standing_;
   const FairComparison& fair_;
+  const Tuned& tuned_;
 };
 
 constexpr double kMayFit = 0.1;  ///< probability from which on it is not sure that it does not fit
@@ -362,8 +360,8 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
 }
 
 std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
-                            const FairComparison& fair) {
-  return Words(scenario, results, standing, fair).all();
+                            const FairComparison& fair, const Tuned& tuned) {
+  return Words(scenario, results, standing, fair, tuned).all();
 }
 
 std::string in_words(const Caveats& caveats) { return listed(caveats, false); }

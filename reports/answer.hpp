@@ -20,7 +20,7 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
 /// baseline it is, with 80 % intervals; whether another one is as fast; whether the slower kinds of GPU are worth
 /// adding; who is faster at a price, and that price; and whether the fastest may not fit.
 std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
-                            const FairComparison& fair);
+                            const FairComparison& fair, const Tuned& tuned);
 
 /// The caveats of a schedule as they follow "1.08 times as fast, ": "with gradients one update late and at 1.5 times
 /// the batch"; empty without one.

@@ -226,34 +226,34 @@ std::string laws_of(const std::vector<RunResult>& results) {
   return in_words(texts);
 }
 
-/// What stands in the last row.
-void write_best_synchronous(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
-  if (!scenario.best_synchronous) return;
+/// What stands in the last rows.
+void write_tuned(std::ostream& out, const Scenario& scenario, const Tuned& tuned, const ConsoleOptions& options) {
+  if (!tuned.synchronous) return;
   out << '\n';
   const auto line = [&](const std::string& text) { write_sentence(out, options, text); };
   const auto written = [](const AddedSchedule& added) {
-    return added.repeats()       ? std::string(" as written")
-           : added.entry.empty() ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
-                                 : std::string("; --json has its entry");
+    return added.repeats() ? std::string(" as written")
+           : added.own()   ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
+                           : std::string("; --json has its entry");
   };
   const bool divided = can_be_divided(scenario.cluster, scenario.training);
-  line(fmt::format(
-      "best synchronous: {}{}. Tried were the scenario's own synchronous schedules and the forms that {} "
-      "has, each {} that fit.",
-      scenario.best_synchronous->name(), written(*scenario.best_synchronous), title_of(scenario.training.framework),
-      divided ? "with load-balanced micro-batches at the same global batch, in several numbers and sizes"
-              : "at all micro-batches that make the same global batch and"));
-  if (const std::optional<AddedSchedule>& other = scenario.best_delayed)
+  line(
+      fmt::format("best synchronous: {}{}. Tried were the scenario's own synchronous schedules and the forms that {} "
+                  "has, each {} that fit.",
+                  tuned.synchronous->name(), written(*tuned.synchronous), title_of(scenario.training.framework),
+                  divided ? "with load-balanced micro-batches at the same global batch, in several numbers and sizes"
+                          : "at all micro-batches that make the same global batch and"));
+  if (const std::optional<AddedSchedule>& other = tuned.delayed)
     line(
         fmt::format("best delayed or local: {}{}. Where one has no trade-off (stale gradients, a larger batch, local "
                     "updates) it comes before faster ones that have.",
                     other->name(), written(*other)));
   // Tuned are schedules and their micro-batches.
-  if (scenario.beyond)
+  if (tuned.beyond)
     line(
         fmt::format("Other settings would bring more, which accosim advise tries: the best synchronous schedule is at "
                     "least {} as fast with --set {}",
-                    human_factor(scenario.beyond->times), fmt::join(scenario.beyond->set, " --set ")));
+                    human_factor(tuned.beyond->times), fmt::join(tuned.beyond->set, " --set ")));
 }
 
 /// What the mark of an interval means.
@@ -330,15 +330,16 @@ std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "
 }  // namespace
 
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      const Standing& standing, ConsoleOptions options, const FairComparison& fair) {
-  write_headline(out, scenario, results, standing, options, fair);
+                      const Standing& standing, ConsoleOptions options, const FairComparison& fair,
+                      const Tuned& tuned) {
+  write_headline(out, scenario, results, standing, options, fair, tuned);
   write_scenario_header(out, scenario, options);
   out << '\n';
   const Shown shown = Columns(scenario, results).shown(options);
   write_table(out, shown.columns, options);
   if (!shown.left_out.empty())
     write_wrapped(out, "--wide also shows: ", fmt::format("{}", fmt::join(shown.left_out, ", ")), options.width);
-  write_best_synchronous(out, scenario, options);
+  write_tuned(out, scenario, tuned, options);
   write_extrapolation(out, results, options);
   write_unsteady(out, results, options);
   write_device_classes(out, scenario, results, options);

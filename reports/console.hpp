@@ -17,7 +17,8 @@ namespace accosim {
 /// The verb `compare`: what was simulated, one row a schedule, how ranks of different speed share the work, what is
 /// fair to compare with where they differ, the warnings with their advice, and what the speedups mean.
 void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      const Standing& standing, ConsoleOptions options, const FairComparison& fair = {});
+                      const Standing& standing, ConsoleOptions options, const FairComparison& fair = {},
+                      const Tuned& tuned = {});
 
 /// `compare --markdown`: a row a schedule, the fastest first; the columns are explained below the table. `command`
 /// wrote the page.

@@ -173,9 +173,10 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
 }
 
 void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair) {
+                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair,
+                    const Tuned& tuned) {
   std::ostringstream lines;
-  write_sentence(lines, options, answer_in_words(scenario, results, standing, fair));
+  write_sentence(lines, options, answer_in_words(scenario, results, standing, fair, tuned));
   std::string text = lines.str();
   text.pop_back();  // the end of the last line
   out << styled(text, Style::kBold, options.color) << "\n\n";

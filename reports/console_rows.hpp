@@ -28,7 +28,8 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario);
 
 /// The first line, which answers the question; and an empty one.
 void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair = {});
+                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair = {},
+                    const Tuned& tuned = {});
 
 /// The facts, a line each.
 void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options);

@@ -47,6 +47,7 @@ struct Page {
   std::vector<RunResult> results;
   Standing standing;
   FairComparison fair;
+  Tuned tuned;
   std::vector<Explanation> explanations;  ///< one a result
   std::vector<PageTimeline> timelines;
   std::vector<PipelineChart> pipelines;  ///< one a result where the model is split into stages

@@ -197,18 +197,15 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
 }
 
 /// "entry" is null where it repeats a schedule of the scenario's.
-JsonValue added_json(const std::string& label, const AddedSchedule& added) {
-  return json_object({{"label", label},
-                      {"form", added.name()},
-                      {"entry", added.entry.empty() ? JsonValue() : parse_json(added.entry, "").root},
-                      {"set", added.set}});
+JsonValue added_json(const AddedSchedule& added) {
+  return json_object({{"label", added.label}, {"form", added.name()}, {"entry", added.entry}, {"set", added.set}});
 }
 
 }  // namespace
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const Standing& standing, const FairComparison& fair,
-                        RankRows rows, const JsonValue& settings) {
+                        const Tuned& tuned, RankRows rows, const JsonValue& settings) {
   const auto member = [&](const char* key, const std::string& text) { out << ",\n  \"" << key << "\": " << text; };
   const auto document = [&](const char* key, const JsonValue& value) { member(key, indented(value, "  ")); };
   out << "{\n  \"schema\": \"accosim.result/2\"";
@@ -229,18 +226,15 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
     separator = ",\n";
   }
   out << (results.empty() ? "]" : "\n  ]");
-  const auto tuned = [&](const char* key, const std::optional<AddedSchedule>& added) {
-    if (added) document(key, added_json(scenario.schedules[added->index].label, *added));
-  };
-  tuned("best_synchronous", scenario.best_synchronous);
-  tuned("best_delayed", scenario.best_delayed);
-  if (const std::optional<Elsewhere>& other = scenario.elsewhere) {
-    JsonValue elsewhere = added_json(other->added.form, other->added);
+  if (tuned.synchronous) document("best_synchronous", added_json(*tuned.synchronous));
+  if (tuned.delayed) document("best_delayed", added_json(*tuned.delayed));
+  if (const std::optional<Elsewhere>& other = tuned.elsewhere) {
+    JsonValue elsewhere = added_json(other->added);
     elsewhere.set("framework", other->framework);
     elsewhere.set("times_as_fast", other->times);
     document("elsewhere", elsewhere);
   }
-  if (const std::optional<Beyond>& beyond = scenario.beyond)
+  if (const std::optional<Beyond>& beyond = tuned.beyond)
     document("beyond", json_object({{"set", beyond->set}, {"times_as_fast", beyond->times}}));
   if (!fair.baselines.empty()) {
     document("fair_baselines", fair_baselines_json(fair));

@@ -28,7 +28,7 @@ enum class RankRows : std::uint8_t {
 /// rank in "ranks" always.
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
                         const std::vector<RunResult>& results, const Standing& standing,
-                        const FairComparison& fair = {}, RankRows rows = RankRows::kClasses,
+                        const FairComparison& fair = {}, const Tuned& tuned = {}, RankRows rows = RankRows::kClasses,
                         const JsonValue& settings = {});
 
 }  // namespace accosim

@@ -28,24 +28,6 @@ void forget_defaults_of(const ScenarioTree& tree, JsonValue& root) {
   });
 }
 
-/// The entry of "schedules" that writes the added schedule down, with its label here.
-JsonValue entry_of(const AddedSchedule& added, const ScheduleSpec& spec, const Scenario& scenario,
-                   const JsonValue& schedules) {
-  JsonValue entry;
-  if (!added.entry.empty()) {
-    entry = parse_json(added.entry, "").root;
-  } else {
-    const auto own = std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                                  [&](const ScheduleSpec& each) { return each.label == added.form; });
-    entry = schedules.elements.at(static_cast<std::size_t>(own - scenario.schedules.begin()));
-    if (added.balanced) entry.set("balance", name_of(spec.balance));
-    if (added.fixed_batch) entry.set("late_communication", "wait");
-    if (added.micro_batch_size > 0) entry.set("micro_batch_size", added.micro_batch_size);
-  }
-  entry.set("label", spec.label);
-  return entry;
-}
-
 }  // namespace
 
 std::string origin_of(const ScenarioTree& tree, const std::string& pointer, const JsonValue& value) {
@@ -85,14 +67,11 @@ Scenario ground_with(const ScenarioTree& tree, const std::vector<std::string>& s
   return ground;
 }
 
-Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const Scenario& scenario, std::size_t index,
-                  const std::vector<std::string>& sets) {
+Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const std::vector<JsonValue>& added,
+                  std::size_t index, const std::vector<std::string>& sets) {
   JsonValue root = json_object({});
   JsonValue& schedules = root.set(kSchedules, *tree.root.find(kSchedules));
-  for (const std::optional<AddedSchedule>* added : {&scenario.best_delayed, &scenario.best_synchronous})
-    if (*added && (*added)->index >= tree.root.find(kSchedules)->elements.size())  // which are the last
-      schedules.elements.push_back(
-          entry_of(**added, scenario.schedules[(*added)->index], scenario, *tree.root.find(kSchedules)));
+  schedules.elements.insert(schedules.elements.end(), added.begin(), added.end());
   Diagnostics diagnostics;
   for (const std::string& set : sets) apply_set(root, set, diagnostics);
   throw_if_wrong(diagnostics);

@@ -40,9 +40,9 @@ Scenario read_tree(const ScenarioTree& tree, JsonValue& whole, Diagnostics& diag
 
 /// Name, model, cluster and training with more settings of those.
 Scenario ground_with(const ScenarioTree& tree, const std::vector<std::string>& sets);
-/// `ground` with the schedule `index` of `scenario`, which was read from the tree, alone. `sets` are of places under
-/// /schedules. The best synchronous schedule, which is in no tree, is as what writes it down says.
-Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const Scenario& scenario, std::size_t index,
-                  const std::vector<std::string>& sets);
+/// `ground` with one schedule alone: the one at `index` of those of the tree and, behind them, of the `added` entries.
+/// `sets` are of places under /schedules.
+Scenario alone_on(const Scenario& ground, const ScenarioTree& tree, const std::vector<JsonValue>& added,
+                  std::size_t index, const std::vector<std::string>& sets);
 
 }  // namespace accosim

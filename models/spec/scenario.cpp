@@ -12,12 +12,4 @@ double samples_asked(const Scenario& scenario) {
   return samples / model_ranks_of(scenario.training.parallel);
 }
 
-const TunedBatch* tuned_batch(const Scenario& scenario, double samples) {
-  constexpr double kRounding = 1e-9;
-  const TunedBatch* least = nullptr;
-  for (const TunedBatch& each : scenario.best_by_batch)
-    if (each.samples <= samples * (1 + kRounding) && (least == nullptr || each.time < least->time)) least = &each;
-  return least;
-}
-
 }  // namespace accosim

@@ -65,20 +65,24 @@ constexpr const char* kByUnit =
 
 /// ZeRO-1 with its gradients in buckets, and as Megatron-LM has it its parameters too.
 std::vector<TunedForm> overlapped_zero1() {
-  return {{Framework::kPytorch, "overlap grad reduce", R"("overlap": "backward")"},
-          {Framework::kDeepspeed, "overlap grad reduce", R"("overlap": "backward")"},
-          {Framework::kMegatron, "overlap grad reduce + param gather",
-           R"("overlap": "backward", "overlap_param_gather": true)"},
-          {Framework::kMegatron, "overlap grad reduce + param gather, bucket size 25 MiB",
-           R"("overlap": "backward", "bucket_cap_mb": 25, "overlap_param_gather": true)"},
-          {Framework::kMegatron, "overlap grad reduce + param gather, bucket size 400 MiB",
-           R"("overlap": "backward", "bucket_cap_mb": 400, "overlap_param_gather": true)"},
-          {Framework::kMegatron, "overlap grad reduce + param gather, sharded in nodes",
-           R"("overlap": "backward", "overlap_param_gather": true, "shard_group": "node")"}};
+  const JsonMember beside("overlap", "backward"), gather("overlap_param_gather", true), nodes("shard_group", "node");
+  return {{Framework::kPytorch, "overlap grad reduce", {beside}},
+          {Framework::kDeepspeed, "overlap grad reduce", {beside}},
+          {Framework::kMegatron, "overlap grad reduce + param gather", {beside, gather}},
+          {Framework::kMegatron,
+           "overlap grad reduce + param gather, bucket size 25 MiB",
+           {beside, {"bucket_cap_mb", 25}, gather}},
+          {Framework::kMegatron,
+           "overlap grad reduce + param gather, bucket size 400 MiB",
+           {beside, {"bucket_cap_mb", 400}, gather}},
+          {Framework::kMegatron, "overlap grad reduce + param gather, sharded in nodes", {beside, gather, nodes}}};
 }
 
 /// Every update is of the gradients at the parameters that it changes.
 std::vector<ScheduleTraits> synchronous_schedules() {
+  const JsonMember views("gradient_as_bucket_view", true), no_buffers("broadcast_buffers", false),
+      one_sync("sync", "last_micro_batch"), nodes("shard_group", "node"), all_reduce("all_reduce", "last_micro_batch"),
+      keep("reshard_after_forward", false), keep_too("reshard_after_backward", false);
   return {
       {.name = "ddp",
        .title = "DDP",
@@ -87,10 +91,10 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .usual_overlap = Overlap::kBackward,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "broadcast_buffers", "optimizer_sharding", "count_micro_batches"},
-       .tuned = {{Framework::kPytorch, "one gradient sync",
-                  R"("gradient_as_bucket_view": true, "broadcast_buffers": false)"},
-                 {Framework::kPytorch, "one gradient sync, bucket size 100 MiB",
-                  R"("bucket_cap_mb": 100, "gradient_as_bucket_view": true, "broadcast_buffers": false)"}},
+       .tuned = {{Framework::kPytorch, "one gradient sync", {views, no_buffers}},
+                 {Framework::kPytorch,
+                  "one gradient sync, bucket size 100 MiB",
+                  {{"bucket_cap_mb", 100}, views, no_buffers}}},
        .accocal = AccocalRuns::kOnGpu,
        .trains_as = "ddp"},
       {.name = "zero1",
@@ -111,8 +115,9 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .not_in_pipelines = kByMicroBatch,
        .keys = {"sync", "overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "gradient_as_bucket_view",
                 "reduction", "parameter_sync", "gather_bucket_mb", "offload_optimizer"},
-       .tuned = {{Framework::kDeepspeed, "overlap grad reduce, one gradient sync",
-                  R"("sync": "last_micro_batch", "overlap": "backward")"}},
+       .tuned = {{Framework::kDeepspeed,
+                  "overlap grad reduce, one gradient sync",
+                  {one_sync, {"overlap", "backward"}}}},
        .trains_as = "zero1"},  // sharding changes no update
       {.name = "zero3",
        .title = "ZeRO-3",
@@ -123,15 +128,10 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .not_in_pipelines = kByUnit,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_forward", "reshard_after_backward", "communicators",
                 "shard_group", "all_reduce", "offload_optimizer"},
-       .tuned = {{Framework::kPytorch, "prefetch 2", R"("prefetch": 2)"},
-                 {Framework::kPytorch, "HSDP, one all-reduce",
-                  R"("shard_group": "node", "all_reduce": "last_micro_batch")"},
-                 {Framework::kPytorch, "HSDP, no reshard, one all-reduce",
-                  R"("shard_group": "node", "all_reduce": "last_micro_batch", "reshard_after_forward": false, )"
-                  R"("reshard_after_backward": false)"},
-                 {Framework::kPytorch, "HSDP, no reshard, one gradient sync",
-                  R"("shard_group": "node", "sync": "last_micro_batch", "reshard_after_forward": false, )"
-                  R"("reshard_after_backward": false)"}},
+       .tuned = {{Framework::kPytorch, "prefetch 2", {{"prefetch", 2}}},
+                 {Framework::kPytorch, "HSDP, one all-reduce", {nodes, all_reduce}},
+                 {Framework::kPytorch, "HSDP, no reshard, one all-reduce", {nodes, all_reduce, keep, keep_too}},
+                 {Framework::kPytorch, "HSDP, no reshard, one gradient sync", {nodes, one_sync, keep, keep_too}}},
        .trains_as = "zero1"},
   };
 }
@@ -320,9 +320,10 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
        .not_in_pipelines = kByUnit,
        .keys = {"sync", "reduce_dtype", "prefetch", "reshard_after_backward", "communicators", "shard_group",
                 "all_reduce", "offload_optimizer"},
-       .tuned = {{Framework::kPytorch, "no reshard", R"("reshard_after_backward": false)"},
-                 {Framework::kPytorch, "no reshard, one gradient sync",
-                  R"("sync": "last_micro_batch", "reshard_after_backward": false)"}},
+       .tuned = {{Framework::kPytorch, "no reshard", {{"reshard_after_backward", false}}},
+                 {Framework::kPytorch,
+                  "no reshard, one gradient sync",
+                  {{"sync", "last_micro_batch"}, {"reshard_after_backward", false}}}},
        .trains_as = "zero1"},
   };
   return kRows;

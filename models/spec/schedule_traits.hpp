@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/base/names.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/schedule.hpp"
@@ -44,7 +45,7 @@ struct TunedForm {
   Framework framework;
   const char*
       form;  ///< what is tuned, as text says it behind the schedule's name: "overlap grad reduce + param gather"
-  const char* keys;  ///< members of a JSON object
+  std::vector<JsonMember> keys;  ///< what it sets of an entry of "schedules"
 };
 
 /// What a replica sends of its parameters: themselves; how far they moved from where all were; or an outer state.

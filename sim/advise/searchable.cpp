@@ -39,9 +39,9 @@ std::vector<ScheduleKey> dtypes_like(const ScheduleSpec& like, const ScheduleSpe
 
 /// A schedule that the scenario does not list.
 ScheduleSpec usual_spec(const Scenario& scenario, const std::string& name) {
-  JsonDocument document = parse_json("{\"name\": " + quoted_json(name) + "}", "");
+  JsonValue entry = json_object({{"name", name}});
   Diagnostics of_the_form;  // whoever makes one tells them
-  return read_schedule(document.root, "", scenario.training, scenario.cluster, of_the_form);
+  return read_schedule(entry, "", scenario.training, scenario.cluster, of_the_form);
 }
 
 /// What is asked for: a schedule of the scenario by its index, or one that it does not have by its name.

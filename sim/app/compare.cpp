@@ -55,16 +55,16 @@ ExitCode compare_schedules(const Arguments& arguments) {
   const Evaluations evaluations(network_of(arguments));
   add_tuned(chosen, evaluations, arguments);
   std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
-    return compare(scenario, chosen.indices, evaluations);
+    return compare(scenario, chosen.indices, evaluations, chosen.tuned);
   });
   if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
-  const FairComparison fair =
-      while_shown("playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, evaluations); });
+  const FairComparison fair = while_shown(
+      "playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, evaluations, chosen.tuned); });
   const Standing standing = while_shown("playing the winner at other batches", [&] {
-    return standing_of(chosen.scenario, results, winner_rule_of(arguments), evaluations);
+    return standing_of(chosen.scenario, results, winner_rule_of(arguments), evaluations, chosen.tuned);
   });
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair,
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair, chosen.tuned,
                        arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
                        recorded_settings(chosen.resolved()));
   else if (arguments.flag("--markdown"))
@@ -72,7 +72,7 @@ ExitCode compare_schedules(const Arguments& arguments) {
   else {
     ConsoleOptions console = console_options();
     console.wide = arguments.flag("--wide");
-    write_comparison(std::cout, chosen.scenario, results, standing, console, fair);
+    write_comparison(std::cout, chosen.scenario, results, standing, console, fair, chosen.tuned);
   }
   if (arguments.given("--timeline"))
     write_timeline(std::cout, timeline_picture(chosen.scenario, chosen.indices, results, evaluations, arguments),

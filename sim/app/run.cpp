@@ -30,7 +30,7 @@ ExitCode run_each(const Arguments& arguments) {
   };
   if (arguments.flag("--json"))
     write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results,
-                       results.size() == 1 ? standing(results) : Standing{}, {},
+                       results.size() == 1 ? standing(results) : Standing{}, {}, {},
                        arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
                        recorded_settings(chosen.resolved()));
   else

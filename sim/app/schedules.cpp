@@ -12,7 +12,6 @@
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
-#include "sim/study/beyond.hpp"
 #include "sim/study/tuned.hpp"
 #include "sim/what_if/seeds.hpp"
 #include "sim/what_if/warnings.hpp"
@@ -54,8 +53,8 @@ Option tuned_option() {
 void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments) {
   if (arguments.flag("--no-tuned")) return;
   const Progress progress("tuning both sides");
-  add_tuned(chosen.scenario, chosen.indices, evaluations);
-  chosen.scenario.beyond = beyond_schedules(WhatIf(chosen, evaluations));
+  Tuned& tuned = chosen.tuned = add_tuned(chosen.scenario, chosen.indices, evaluations);
+  if (tuned.synchronous) tuned.beyond = beyond_schedules(WhatIf(chosen, evaluations, tuned), tuned.synchronous->index);
 }
 
 namespace {
@@ -96,7 +95,7 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluatio
                                   const Arguments& arguments, const Results& results) {
   std::vector<RunResult> played = played_over_seeds(chosen, arguments, results);
   const Progress progress("looking for ways to fit");
-  add_advice(played, chosen, evaluations);
+  add_advice(played, WhatIf(chosen, evaluations, chosen.tuned));
   return played;
 }
 
@@ -108,7 +107,7 @@ Option ladder_option() {
           .takes = "LABEL"};
 }
 
-Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments) {
+Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments, Tuned tuned) {
   const Texts& ends = arguments.texts("--ladder");
   if (ends.size() > 2) throw ScenarioError({"--ladder: names more than one pair of schedules; give it once"});
   const ScheduleSpec from = rung_named(scenario, ends[0]), to = rung_named(scenario, ends[1]);
@@ -116,8 +115,8 @@ Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const
     throw ScenarioError({fmt::format("--ladder {} {}: is one schedule, with nothing between; name two",
                                      printable(ends[0]), printable(ends[1]))});
   std::vector<int> all = chosen_schedules(scenario, {});
-  if (!arguments.flag("--no-tuned")) add_tuned(scenario, all, evaluations);
-  return ladder(scenario, from, to, evaluations);
+  if (!arguments.flag("--no-tuned") && !tuned.synchronous) tuned = add_tuned(scenario, all, evaluations);
+  return ladder(scenario, from, to, evaluations, tuned);
 }
 
 ChosenSchedules load_chosen(const Arguments& arguments, const std::vector<Output>& outputs, const Texts& inputs) {

@@ -11,6 +11,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/ladder.hpp"
 
 namespace accosim {
@@ -24,9 +25,10 @@ Option verbose_option();
 /// play_options(), -v, --json, --seeds, --force, and --trace with the options that need it.
 std::vector<Option> report_options();
 
-/// The scenario of report_options(), and the schedules to play.
+/// The scenario of report_options(), the schedules to play, and which of them were added.
 struct ChosenSchedules : LoadedScenario {
   std::vector<int> indices;
+  Tuned tuned{};
 };
 /// --no-tuned, and what add_tuned() does unless it is given: adds the best synchronous schedule to the chosen ones.
 Option tuned_option();
@@ -40,8 +42,10 @@ std::vector<RunResult> over_seeds(const ChosenSchedules& chosen, const Evaluatio
 
 /// --ladder FROM TO.
 Option ladder_option();
-/// Between the two schedules that it names. Throws ScenarioError where they are not two of the scenario's.
-Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments);
+/// Between the two schedules that it names. Throws ScenarioError where they are not two of the scenario's. `tuned`:
+/// what was added to these; where nothing was, that is looked for.
+Ladder ladder_asked_for(Scenario scenario, const Evaluations& evaluations, const Arguments& arguments,
+                        Tuned tuned = {});
 
 /// Loads the scenario, checks the outputs and which schedules are chosen, so that what would fail after the work fails
 /// before it. `inputs`: files that are read besides the scenario's, and must not be overwritten.

@@ -274,11 +274,12 @@ RunResult mean_of_phases(const RunResult& first, RunResult later, double share) 
 /// A schedule played again at as many samples an update as others have.
 class Replayed {
  public:
-  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations)
+  Replayed(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations, const Tuned& tuned)
       : result(run_schedule(scenario, spec, evaluations)),
         scenario_(scenario),
         accumulates_(accumulating(spec)),
         evaluations_(evaluations),
+        tuned_(tuned),
         repeats_(accumulates_ == spec),
         as_told_(repeats_ && rounds_of(spec) == 1 && result.samples_per_update == samples_asked(scenario)) {}
 
@@ -296,13 +297,14 @@ class Replayed {
   std::optional<double> time_at(double samples) {
     if (as_told_ && samples == result.samples_per_update) return result.update_time.value / samples;
     const auto [time, anew] = times_.try_emplace(samples);
-    if (anew) time->second = time_at_batch(scenario_, accumulates_, samples, evaluations_);
+    if (anew) time->second = time_at_batch(scenario_, accumulates_, samples, evaluations_, tuned_);
     return time->second;
   }
 
   const Scenario& scenario_;
   ScheduleSpec accumulates_;
   const Evaluations& evaluations_;
+  const Tuned& tuned_;
   bool repeats_, as_told_;
   std::map<double, std::optional<double>> times_;  // by samples an update
 };
@@ -337,12 +339,11 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
 }
 
 std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
-                                    const Evaluations& evaluations) {
+                                    const Evaluations& evaluations, const Tuned& tuned) {
   const std::optional<double> time = time_per_sample(scenario, accumulating(spec), samples, evaluations);
-  const std::optional<AddedSchedule>& best = scenario.best_synchronous;
-  if (!best || scenario.schedules[best->index].label != spec.label) return time;
-  const TunedBatch* const tuned = tuned_batch(scenario, samples);
-  return tuned == nullptr ? time : std::min(time.value_or(tuned->time), tuned->time);
+  if (!tuned.synchronous || tuned.synchronous->label != spec.label) return time;
+  const TunedBatch* const best = tuned.at(samples);
+  return best == nullptr ? time : std::min(time.value_or(best->time), best->time);
 }
 
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
@@ -356,14 +357,13 @@ RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const
   return mean_of_phases(first, run_phase(scenario, phases->later, evaluations), phases->share);
 }
 
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen,
-                               const Evaluations& evaluations) {
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,
+                               const Tuned& tuned) {
   Steps steps(chosen.size() + 2);
-  Replayed base(scenario, baseline_of(scenario), evaluations);
+  Replayed base(scenario, baseline_of(scenario), evaluations, tuned);
   steps.over();
   std::optional<Replayed> best;
-  if (scenario.best_synchronous)
-    best.emplace(scenario, scenario.schedules[scenario.best_synchronous->index], evaluations);
+  if (tuned.synchronous) best.emplace(scenario, scenario.schedules[tuned.synchronous->index], evaluations, tuned);
   steps.over();
   std::vector<RunResult> results;
   for (const int index : chosen) {

@@ -11,6 +11,7 @@
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/graph/graph.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 
 namespace accosim {
 
@@ -21,17 +22,18 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
                                       const Evaluations& evaluations);
 
 /// The same of one of the scenario's schedules, accumulating() them. Of the best synchronous one that of whichever is
-/// best at a batch of at most so many samples (Scenario::best_by_batch), where it is less: no larger batch makes a
-/// sample slower.
+/// best at a batch of at most so many samples (Tuned::by_batch), where it is less: no larger batch makes a sample
+/// slower.
 std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
-                                    const Evaluations& evaluations);
+                                    const Evaluations& evaluations, const Tuned& tuned);
 
 /// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice().
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 
-/// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline.
-std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen,
-                               const Evaluations& evaluations);
+/// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline and, where there is
+/// one, with its best synchronous schedule.
+std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,
+                               const Tuned& tuned = {});
 
 /// `updates` updates of a schedule with every rank by itself, for a trace. Flows that nothing tells apart are one.
 EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, int updates);

@@ -52,9 +52,9 @@ ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) 
 std::optional<Candidate> read_candidate(const Scenario& scenario, Framework framework, AddedSchedule added) {
   Training training = scenario.training;
   training.framework = framework;
-  JsonDocument document = parse_json(added.entry, "");
+  JsonValue entry = added.entry;
   Diagnostics diagnostics;
-  ScheduleSpec spec = read_schedule(document.root, "", training, scenario.cluster, diagnostics);
+  ScheduleSpec spec = read_schedule(entry, "", training, scenario.cluster, diagnostics);
   if (!diagnostics.errors.empty()) return std::nullopt;
   return Candidate{std::move(spec), std::move(added), framework};
 }
@@ -81,10 +81,12 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTr
   AddedSchedule added;
   added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
   if (!own) added.set = sets_of(scenario, form.framework);
-  added.entry = fmt::format(
-      R"({{"name": "{}", "label": {}, "parameter_dtype": "{}", "gradient_dtype": "{}", "optimizer_dtype": "{}"{}{}}})",
-      traits.name, quoted_json(added.form), name_of(dtypes.parameter_dtype), name_of(dtypes.gradient_dtype),
-      name_of(dtypes.optimizer_dtype), *form.keys == '\0' ? "" : ", ", form.keys);
+  added.entry = json_object({{"name", traits.name},
+                             {"label", added.form},
+                             {"parameter_dtype", name_of(dtypes.parameter_dtype)},
+                             {"gradient_dtype", name_of(dtypes.gradient_dtype)},
+                             {"optimizer_dtype", name_of(dtypes.optimizer_dtype)}});
+  for (const JsonMember& key : form.keys) added.entry.members.push_back(key);
   return read_candidate(scenario, form.framework, std::move(added));
 }
 
@@ -100,10 +102,8 @@ Candidates with_other_chunks(const Scenario& scenario, const Candidate& candidat
     AddedSchedule added = candidate.added;
     added.micro_batch_size = 0;
     added.form += chunks == 1 ? ", not interleaved" : fmt::format(", VPP {}", chunks);
-    JsonValue entry = parse_json(added.entry, "").root;
-    entry.set("label", JsonValue(added.form));
-    entry.set("virtual_pipeline_stages", JsonValue(chunks));
-    added.entry = dump_json(entry);
+    added.entry.set("label", added.form);
+    added.entry.set("virtual_pipeline_stages", chunks);
     if (std::optional<Candidate> each = read_candidate(scenario, scenario.training.framework, std::move(added)))
       others.push_back(std::move(*each));
   }
@@ -113,7 +113,7 @@ Candidates with_other_chunks(const Scenario& scenario, const Candidate& candidat
 std::vector<TunedForm> forms_of(const ScheduleTraits& traits, const Training& training) {
   if (training.implementation != Implementation::kAccocal) return traits.tuned;
   if (traits.tuned.empty() || traits.accocal == AccocalRuns::kNowhere) return {};
-  return {{training.framework, "", ""}};  // its own step has none of the choices
+  return {{training.framework, "", {}}};  // its own step has none of the choices
 }
 
 /// `own`: those that the scenario's framework has, or those that only others have.
@@ -130,7 +130,7 @@ Candidates tuned_candidates(const Scenario& scenario, const ScheduleSpec& dtypes
 
 Candidate as_written(const Scenario& scenario, std::size_t index) {
   const ScheduleSpec& spec = scenario.schedules[index];
-  return {spec, {index, spec.label, "", {}}, scenario.training.framework};
+  return {spec, {index, spec.label, spec.label, {}, {}}, scenario.training.framework};
 }
 
 Candidates own_synchronous(const Scenario& scenario) {
@@ -284,8 +284,7 @@ class Fastest {
     const auto play = evaluations_.play(own.scenario, own.spec);
     const Badness badness{unfit(own, evaluations_), play->measured.update_time.value / samples_per_update(*play)};
     // Of equally fast ones the scenario's own.
-    const bool own_entry =
-        best && badness == best->badness && candidate.added.entry.empty() && !best->candidate.added.entry.empty();
+    const bool own_entry = best && badness == best->badness && candidate.added.own() && !best->candidate.added.own();
     if (!best || own_entry || badness < best->badness) best = Played{candidate, badness};
   }
 
@@ -336,28 +335,29 @@ class Fastest {
 /// With the settings or the entry that write it down.
 AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec) {
   AddedSchedule added = candidate.added;
+  added.label = added.form;
   added.balanced = added.balanced || !(spec == candidate.spec);
   const auto set = [&](const char* key, const auto& value) {
-    if (added.entry.empty()) return added.set.push_back(fmt::format("/schedules/{}/{}={}", added.index, key, value));
-    JsonValue entry = parse_json(added.entry, "").root;
-    entry.set(key, value);
-    added.entry = dump_json(entry);
+    if (added.own())
+      added.set.push_back(fmt::format("/schedules/{}/{}={}", added.index, key, value));
+    else
+      added.entry.set(key, value);
   };
   if (added.balanced) set("balance", name_of(spec.balance));
   if (added.fixed_batch) set("late_communication", "wait");
   if (added.micro_batch_size > 0) set("micro_batch_size", added.micro_batch_size);
-  if (!added.entry.empty()) set("label", added.name());
+  if (!added.own()) added.entry.set("label", added.name());
   return added;
 }
 
-void add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidate, ScheduleSpec spec, const char* title,
-         std::optional<AddedSchedule> Scenario::*as) {
+AddedSchedule add(Scenario& scenario, std::vector<int>& chosen, const Candidate& candidate, ScheduleSpec spec,
+                  const char* title) {
   AddedSchedule added = written_down(candidate, spec);
   added.index = scenario.schedules.size();
-  spec.label = fmt::format("{}: {}", title, added.name());
+  added.label = spec.label = fmt::format("{}: {}", title, added.name());
   chosen.push_back(static_cast<int>(added.index));
   scenario.schedules.push_back(std::move(spec));
-  scenario.*as = std::move(added);
+  return added;
 }
 
 /// The same that waits for late communication instead of accumulating more.
@@ -408,7 +408,7 @@ void search_own(const Scenario& scenario, const ScheduleSpec& dtypes, Fastest& f
   own.insert(own.end(), written.begin(), written.end());
   fastest.search(own, ranked);
   steps.over();
-  if (const std::optional<Played>& best = fastest.best; best && !best->candidate.added.entry.empty()) {
+  if (const std::optional<Played>& best = fastest.best; best && !best->candidate.added.own()) {
     Candidates others = with_other_chunks(scenario, best->candidate);
     // Where it does not fit, fewer chunks are a way out if they do, and else only slower.
     if (std::get<0>(best->badness) > -WinnerRule{}.fit_probability)
@@ -453,12 +453,12 @@ std::optional<Scenario> with_grown_batch(const Scenario& scenario, double sample
   return samples_asked(grown) > samples_asked(scenario) ? std::optional(grown) : std::nullopt;
 }
 
-/// Adds to Scenario::best_by_batch what is best at a batch of so many samples.
-void tune_grown(Scenario& scenario, double samples, const ScheduleSpec& dtypes, const Evaluations& evaluations) {
+/// Adds to the `known` what is best at a batch of so many samples.
+void tune_grown(const Scenario& scenario, double samples, const ScheduleSpec& dtypes, const Evaluations& evaluations,
+                std::vector<TunedBatch>& known) {
   const std::optional<Scenario> grown = with_grown_batch(scenario, samples);
   if (!grown) return;
   const double own = samples_asked(*grown);
-  std::vector<TunedBatch>& known = scenario.best_by_batch;
   if (std::any_of(known.begin(), known.end(), [&](const TunedBatch& each) { return each.samples == own; })) return;
   Ranked ranked(*grown, evaluations.on(NetworkKind::kReference));
   Fastest fastest(*grown, evaluations);
@@ -501,9 +501,10 @@ std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vecto
 
 }  // namespace
 
-void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
+Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns) {
   const Stage stage("tuning both sides");
-  if (chosen.empty() || scenario.best_synchronous) return;
+  Tuned tuned;
+  if (chosen.empty()) return tuned;
   // Whose dtypes all have: those of the first that is delayed or local, where there is one.
   auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
   if (challenger == scenario.schedules.end()) challenger = scenario.schedules.begin();
@@ -518,38 +519,60 @@ void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& 
   search_own(scenario, dtypes, fastest, ranked, evaluations);
   steps.over();
   const std::optional<Played> best = fastest.best;
-  if (!best) return;
+  if (!best) return tuned;
   fastest.search(tuned_candidates(scenario, dtypes, false), ranked);
   steps.over();
   const std::optional<Played>& other = fastest.best;
   const ScheduleSpec synchronous = balanced_where_unlike(best->candidate.spec, scenario);
-  scenario.best_by_batch = {
+  tuned.by_batch = {
       {samples_asked(scenario), std::get<1>(best->badness), written_down(best->candidate, synchronous).name()}};
   const auto best_at = [&](double samples) {
-    tune_grown(scenario, samples, dtypes, evaluations);
+    tune_grown(scenario, samples, dtypes, evaluations, tuned.by_batch);
     const double time =
         time_per_sample(scenario, accumulating(synchronous), samples, evaluations).value_or(std::get<1>(best->badness));
-    const TunedBatch* const tuned = tuned_batch(scenario, samples);
-    return tuned == nullptr ? time : std::min(time, tuned->time);
+    const TunedBatch* const there = tuned.at(samples);
+    return there == nullptr ? time : std::min(time, there->time);
   };
   const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations);
-  if (delayed && delayed->added.name() == delayed->added.form)
-    scenario.best_delayed = delayed->added;
-  else if (delayed)
-    add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow, &Scenario::best_delayed);
-  add(scenario, chosen, best->candidate, synchronous, kBestSynchronousRow, &Scenario::best_synchronous);
+  if (delayed && delayed->added.name() == delayed->added.form) {
+    tuned.delayed = delayed->added;
+    if (columns) chosen.push_back(static_cast<int>(delayed->added.index));
+  } else if (delayed) {
+    tuned.delayed = add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow);
+  }
+  tuned.synchronous = add(scenario, chosen, best->candidate, synchronous, kBestSynchronousRow);
   const double times = std::get<1>(best->badness) / std::get<1>(other->badness);
   if (std::get<0>(best->badness) == std::get<0>(other->badness) && times > kNoticeablyFaster)
-    scenario.elsewhere =
-        Elsewhere{written_down(other->candidate, balanced_where_unlike(other->candidate.spec, scenario)),
-                  title_of(other->candidate.framework), times};
+    tuned.elsewhere = Elsewhere{written_down(other->candidate, balanced_where_unlike(other->candidate.spec, scenario)),
+                                title_of(other->candidate.framework), times};
+  return tuned;
 }
 
-void add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations) {
-  const std::size_t before = chosen.size();
-  add_tuned(scenario, chosen, evaluations);
-  if (chosen.size() == before + 1 && scenario.best_delayed)
-    chosen.insert(chosen.end() - 1, static_cast<int>(scenario.best_delayed->index));
+std::optional<Beyond> beyond_schedules(const WhatIf& what_if, std::size_t best) {
+  const auto result_with = [&](const std::vector<std::string>& set) -> std::optional<RunResult> {
+    const std::optional<Trial> trial = what_if.with(best, set);
+    if (!trial) return std::nullopt;
+    return run_schedule(trial->scenario, trial->spec(), what_if.evaluations());
+  };
+  const std::optional<RunResult> now = result_with({});
+  if (!now) return std::nullopt;
+  Beyond beyond;
+  std::vector<const char*> settings = {"/training/implementation=compiled", "/cluster/nodes/*/attention=flash",
+                                       "/training/optimizer_implementation=fused"};
+  const Scenario& scenario = what_if.scenario();
+  if (scenario.training.parallel.sequence) settings.push_back("/training/parallel/tensor_overlap=true");
+  if (scenario.training.parallel.pipeline > 1 && !identical_ranks(scenario.cluster))
+    settings.insert(settings.begin(), "/training/parallel/stage_layers=speed");
+  for (const char* const each : settings) {
+    std::vector<std::string> set = beyond.set;
+    set.emplace_back(each);
+    const std::optional<RunResult> then = result_with(set);
+    const double times = then ? then->tokens_per_second / now->tokens_per_second : 0;
+    const bool fits = then && (then->fits() || !now->fits());
+    if (!fits || times < beyond.times * kNoticeablyFaster) continue;
+    beyond = {std::move(set), times};
+  }
+  return beyond.set.empty() ? std::nullopt : std::optional(beyond);
 }
 
 }  // namespace accosim

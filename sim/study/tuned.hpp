@@ -2,10 +2,14 @@
 // fastest of the delayed and local ones, each at its best micro-batch.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/result/tuned_rows.hpp"
+#include "sim/what_if/what_if.hpp"
 
 namespace accosim {
 
@@ -13,9 +17,9 @@ namespace accosim {
 inline constexpr const char* kBestSynchronousRow = "best synchronous";
 inline constexpr const char* kBestDelayedRow = "best delayed or local";
 
-/// Adds to the scenario and to `chosen` (indices in scenario.schedules), as the last ones, Scenario::best_delayed,
-/// where one of the chosen schedules is delayed or local, and Scenario::best_synchronous. The first is not added where
-/// it is one of the chosen as it is written: Scenario::best_delayed then has its place.
+/// Adds to the scenario and to `chosen` (indices in scenario.schedules), as the last ones, Tuned::delayed, where one of
+/// the chosen schedules is delayed or local, and Tuned::synchronous. The first is not added where it is one of the
+/// chosen as it is written: Tuned::delayed then has its place.
 ///
 /// Each is the fastest per sample at the batch that is asked for, over every way to split the samples of a GPU into
 /// micro-batches (of unlike GPUs, whose work is divided by speed, as it is written), on the scenario's own kernels.
@@ -24,14 +28,16 @@ inline constexpr const char* kBestDelayedRow = "best delayed or local";
 /// The synchronous one is of the scenario's own and of the TunedForms that its framework has, with the dtypes of its
 /// first delayed or local schedule, or else of its first one. Forms are ranked on the contention-free network without
 /// what is drawn; those that come within a few percent of the first, and the scenario's own, are played. A form of
-/// another framework that is faster still becomes Scenario::elsewhere. The other one is of the chosen schedules that
+/// another framework that is faster still becomes Tuned::elsewhere. The other one is of the chosen schedules that
 /// are delayed or local; who breaks the rule comes after who does not.
 ///
-/// Adds nothing where the scenario can run no synchronous schedule, and nothing twice.
-void add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations);
+/// Adds nothing where the scenario can run no synchronous schedule. In a table that has both as `columns` at every
+/// point the place of a first one that is not added stands in `chosen` once more.
+Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns = false);
 
-/// The same for a table that has both as columns at every point, where one of the chosen is delayed or local: where the
-/// first is not added, its place stands in `chosen` once more.
-void add_tuned_columns(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations);
+/// Of the best synchronous schedule, `best` of the scenario's, what stands beyond schedules: compiled kernels,
+/// FlashAttention, a fused optimizer and overlapped tensor-parallel collectives, as far as they load here, keep it
+/// fitting and are noticeably faster. Nothing where none is.
+std::optional<Beyond> beyond_schedules(const WhatIf& what_if, std::size_t best);
 
 }  // namespace accosim

@@ -83,17 +83,13 @@ std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
 }
 
 /// Of the schedules that can train it; where the best synchronous one is among them, the part's own stands for it.
-std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, double samples,
+std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, double samples, const Tuned& tuned,
                                      const Evaluations& evaluations) {
-  if (part.best_synchronous) {
-    const bool columns = part.best_delayed.has_value();
-    for (std::optional<AddedSchedule>* added : {&part.best_synchronous, &part.best_delayed}) {
-      if (!*added) continue;
-      if ((*added)->index + 1 == part.schedules.size()) part.schedules.pop_back();
-      added->reset();
-      indices.pop_back();
-    }
-    (columns ? add_tuned_columns : add_tuned)(part, indices, evaluations);
+  if (tuned.synchronous) {
+    const bool columns = tuned.delayed.has_value(), added = columns && !tuned.delayed->repeats();
+    part.schedules.resize(tuned.synchronous->index - (added ? 1 : 0));
+    indices.resize(indices.size() - (columns ? 2 : 1));
+    add_tuned(part, indices, evaluations, columns);
   }
   std::vector<RunResult> results;
   std::vector<std::size_t> played;
@@ -111,8 +107,8 @@ std::optional<PartResult> fastest_of(Scenario part, std::vector<int> indices, do
 
 /// Nothing where no part has room for the training.
 std::optional<PartResult> fastest_part(const LoadedScenario& loaded, const std::vector<Part>& parts,
-                                       const std::vector<int>& indices, const Evaluations& evaluations,
-                                       PartCache& cache) {
+                                       const std::vector<int>& indices, const Tuned& tuned,
+                                       const Evaluations& evaluations, PartCache& cache) {
   const Scenario& scenario = loaded.scenario;
   const PartNames names(loaded);
   const double samples = samples_asked(scenario);
@@ -120,7 +116,7 @@ std::optional<PartResult> fastest_part(const LoadedScenario& loaded, const std::
   for (const Part& part : parts) {
     const Scenario alone = part_of(scenario, part.kept);
     const auto [known, anew] = cache.try_emplace(names.of(part, alone, samples));
-    if (anew) known->second = fastest_of(alone, indices, samples, evaluations);
+    if (anew) known->second = fastest_of(alone, indices, samples, tuned, evaluations);
     const std::optional<PartResult>& best = known->second;
     const auto merit = [](const PartResult& of) { return std::pair(of.clean, of.alone.tokens_per_second); };
     if (!best || (fastest && merit(*best) <= merit(*fastest))) continue;
@@ -134,11 +130,12 @@ std::optional<PartResult> fastest_part(const LoadedScenario& loaded, const std::
 }  // namespace
 
 void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
-              const std::vector<RunResult>& results, const Evaluations& evaluations, PartCache& cache) {
+              const std::vector<RunResult>& results, const Tuned& tuned, const Evaluations& evaluations,
+              PartCache& cache) {
   const std::vector<Part> parts = uniform_parts(loaded.scenario.cluster);
   // Where all GPUs are alike and in one group, the whole cluster is its fastest part.
   const std::optional<PartResult> fastest =
-      parts.empty() ? fastest_of(results) : fastest_part(loaded, parts, indices, evaluations, cache);
+      parts.empty() ? fastest_of(results) : fastest_part(loaded, parts, indices, tuned, evaluations, cache);
   if (!fastest) return;
   row.alone = fastest->alone;
   for (std::size_t s = 0; s < results.size(); ++s) {

@@ -10,6 +10,7 @@
 #include "models/read/load.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 #include "sim/sweep/rows.hpp"
 
 namespace accosim {
@@ -28,6 +29,7 @@ using PartCache = std::map<std::uint64_t, std::optional<PartResult>>;
 /// Completes a row of compare()'s `results` of the schedules `indices`. Every part does as many samples an update as
 /// the scenario asks of the whole cluster, or the nearest number that it can.
 void add_fair(Row& row, const LoadedScenario& loaded, const std::vector<int>& indices,
-              const std::vector<RunResult>& results, const Evaluations& evaluations, PartCache& cache);
+              const std::vector<RunResult>& results, const Tuned& tuned, const Evaluations& evaluations,
+              PartCache& cache);
 
 }  // namespace accosim

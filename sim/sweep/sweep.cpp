@@ -109,10 +109,9 @@ std::vector<std::pair<std::string, bool>> asked_for(const LoadedScenario& first,
 }
 
 /// Where no schedule fits; it is looked for only there, since it takes as long as some comparisons.
-std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const LoadedScenario& loaded,
-                                     const std::vector<int>& indices, const Evaluations& evaluations) {
+std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const WhatIf& what_if,
+                                     const std::vector<int>& indices) {
   if (std::ranges::any_of(results, &RunResult::fits)) return {};
-  const WhatIf what_if(loaded, evaluations);
   for (std::size_t i = 0; i < results.size(); ++i)
     results[i].ways_to_fit = ways_to_fit(what_if, static_cast<std::size_t>(indices[i]));
   const std::optional<FastestFit> fastest = fastest_fit(results);
@@ -133,25 +132,23 @@ Binding binding_at(const Scenario& scenario, const std::vector<int>& indices, co
 }
 
 /// Adds the tuned schedules to those of a point, or says why there are none.
-void add_tuned_to(Row& row, Scenario& scenario, std::vector<int>& indices, std::vector<std::size_t>& places,
-                  const Evaluations& evaluations) {
+Tuned add_tuned_to(Row& row, Scenario& scenario, std::vector<int>& indices, std::vector<std::size_t>& places,
+                   const Evaluations& evaluations) {
   const std::size_t delayed = row.left_out.size() - 2, synchronous = delayed + 1;
   const bool any_delayed =
       std::ranges::any_of(indices, [&](int index) { return !is_synchronous(scenario.schedules[index]); });
   if (!any_delayed) row.left_out[delayed] = "no delayed or local schedule can be had here";
-  if (any_delayed)
-    add_tuned_columns(scenario, indices, evaluations);
-  else
-    add_tuned(scenario, indices, evaluations);
-  if (!scenario.best_synchronous) {
+  Tuned tuned = add_tuned(scenario, indices, evaluations, any_delayed);
+  if (!tuned.synchronous) {
     row.left_out[synchronous] = "no synchronous schedule can be had here";
     if (any_delayed) row.left_out[delayed] = "no synchronous schedule can be had here to hold it against";
-    return;
+    return tuned;
   }
-  row.best_synchronous = scenario.best_synchronous->name();
-  if (any_delayed) row.best_delayed = scenario.best_delayed->name();
+  row.best_synchronous = tuned.synchronous->name();
+  if (any_delayed) row.best_delayed = tuned.delayed->name();
   if (any_delayed) places.push_back(delayed);
   places.push_back(synchronous);
+  return tuned;
 }
 
 /// Puts what was played to its place among the columns of the heading.
@@ -261,15 +258,15 @@ Row play_point(const Sweep& sweep, const Heading& heading, std::size_t index, Ne
     if (has_baseline && keeps_baseline(heading)) scenario.baseline = heading.baseline;
     if (indices.empty()) throw BadInput(heading.schedules.front() + ": " + row.left_out.front());
     const Evaluations evaluations(network);
-    if (heading.tuned) add_tuned_to(row, scenario, indices, places, evaluations);
-    std::vector<RunResult> results = compare(scenario, indices, evaluations);
-    row.way_to_fit = way_to_fit(results, loaded, indices, evaluations);
+    const Tuned tuned = heading.tuned ? add_tuned_to(row, scenario, indices, places, evaluations) : Tuned();
+    std::vector<RunResult> results = compare(scenario, indices, evaluations, tuned);
+    row.way_to_fit = way_to_fit(results, WhatIf(loaded, evaluations, tuned), indices);
     if (!has_baseline && keeps_baseline(heading)) drop_speedups(results);
     row.schedules.assign(results.begin(), results.end());
     for (const Warning& each : cautions_of(scenario, results.front().costs))
       row.cautions.push_back(each.code + ": " + each.message);
     if (may_be_flat(heading)) row.binds = binding_at(scenario, indices, results, evaluations);
-    if (heading.fair) add_fair(row, loaded, indices, results, evaluations, cache);
+    if (heading.fair) add_fair(row, loaded, indices, results, tuned, evaluations, cache);
     spread_out(row, places);
   } catch (const ScenarioError& error) {
     row = {index, row.point, error.errors.front(), {}, {}, {}};

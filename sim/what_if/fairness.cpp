@@ -108,15 +108,15 @@ ScheduleSpec with_balance(ScheduleSpec spec, Balance balance) {
 class FairPlays {
  public:
   FairPlays(const Scenario& scenario, const ScheduleSpec& spec, double tokens_per_second,
-            const Evaluations& evaluations)
+            const Evaluations& evaluations, const Tuned& tuned = {})
       : name(spec.label),
         written(spec),
         balanced(with_some_balance(spec)),
         scenario_(scenario),
         tokens_per_second_(tokens_per_second),
-        evaluations_(evaluations) {
-    const std::optional<AddedSchedule>& best = scenario.best_synchronous;
-    if (best && scenario.schedules[best->index].label == spec.label) name = best->form;
+        evaluations_(evaluations),
+        tuned_(tuned) {
+    if (tuned.synchronous && tuned.synchronous->label == spec.label) name = tuned.synchronous->form;
     written.balance = baseline_of(scenario).balance;
     if (written.balance != Balance::kNone) written.balance = balanced.balance;  // it gains nothing by balance
     // What is gained by the size of a micro-batch is not gained by balance.
@@ -159,12 +159,12 @@ class FairPlays {
   /// Of a schedule that does as many samples an update or more as are asked for.
   std::optional<FairGain> gain_of(const RunResult& result) const {
     const double samples = std::max(result.samples_per_update, samples_asked(scenario_));
-    const auto base = time_at_batch(scenario_, baseline_of(scenario_), samples, evaluations_),
-               tuned = time_per_sample(scenario_, accumulating(written), samples, evaluations_),
-               even = time_at_batch(scenario_, balanced, samples, evaluations_);
-    if (!base || !tuned || !even) return std::nullopt;
+    const auto base = time_at_batch(scenario_, baseline_of(scenario_), samples, evaluations_, tuned_),
+               plain = time_per_sample(scenario_, accumulating(written), samples, evaluations_),
+               even = time_at_batch(scenario_, balanced, samples, evaluations_, tuned_);
+    if (!base || !plain || !even) return std::nullopt;
     const double own = result.update_time.value / result.samples_per_update;
-    return FairGain{result.label, *result.speedup, *base / *tuned, *tuned / *even, *even / own, ""};
+    return FairGain{result.label, *result.speedup, *base / *plain, *plain / *even, *even / own, ""};
   }
 
  private:
@@ -185,6 +185,7 @@ class FairPlays {
   const Scenario& scenario_;
   double tokens_per_second_ = 0;  ///< of the baseline as it is written
   const Evaluations& evaluations_;
+  const Tuned tuned_;
 };
 
 /// The one with the nearest samples per update; of at least one.
@@ -303,9 +304,8 @@ std::string stages_in_words(const Parallel& parallel) {
                            kWhy);
 }
 
-bool accumulates(const Scenario& scenario, const RunResult& result) {
-  const std::optional<AddedSchedule>& tuned = scenario.best_delayed;
-  const bool divided = tuned && tuned->balanced && scenario.schedules[tuned->index].label == result.label;
+bool accumulates(const Scenario& scenario, const RunResult& result, const std::optional<AddedSchedule>& delayed) {
+  const bool divided = delayed && delayed->balanced && delayed->label == result.label;
   return result.label != scenario.baseline && !divided &&
          accumulates_while_waiting(*schedule_labelled(scenario, result.label));
 }
@@ -381,7 +381,7 @@ std::string in_words(const FairBaseline& part, const FairBaseline& balanced, con
 }
 
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
-                               const Evaluations& evaluations) {
+                               const Evaluations& evaluations, const Tuned& tuned) {
   const Stage stage("fair baselines");
   FairComparison fair;
   if (results.empty() || results.front().costs->kinds.size() < 2) return fair;
@@ -394,13 +394,13 @@ FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunRe
     }
   }
   const RunResult& first = results.front();
-  const std::optional<AddedSchedule>& best = scenario.best_synchronous;
+  const std::optional<AddedSchedule>& best = tuned.synchronous;
   const FairPlays plays(scenario, best ? scenario.schedules[best->index] : baseline_of(scenario),
-                        first.tokens_per_second / *first.speedup, evaluations);
+                        first.tokens_per_second / *first.speedup, evaluations, tuned);
   fair.schedule = plays.name;
   std::vector<const RunResult*> gaining;
   for (const RunResult& result : results)
-    if (accumulates(scenario, result)) gaining.push_back(&result);
+    if (accumulates(scenario, result, tuned.delayed)) gaining.push_back(&result);
   fair.baselines = balanced_at_all(scenario, gaining, plays);
   for (const RunResult* const result : gaining) {
     std::optional<FairGain> gain = plays.gain_of(*result);

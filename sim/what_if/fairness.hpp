@@ -1,6 +1,6 @@
 // A mixed cluster flatters a schedule whose ranks accumulate while they wait: a synchronous one could divide its work
 // by speed too, and the fast GPUs could train alone. So a comparison on unlike GPUs shows both beside it, and says how
-// much of a gain is balance. Meant is the best synchronous schedule, where the scenario has it, or else the baseline.
+// much of a gain is balance. Meant is the best synchronous schedule, where it was tuned, or else the baseline.
 #pragma once
 
 #include <optional>
@@ -12,6 +12,7 @@
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 
 namespace accosim {
 
@@ -87,7 +88,7 @@ struct FairComparison {
 
 /// `results` are of compare(), at least one.
 FairComparison fair_comparison(const Scenario& scenario, const std::vector<RunResult>& results,
-                               const Evaluations& evaluations);
+                               const Evaluations& evaluations, const Tuned& tuned = {});
 
 /// Of a synchronous schedule of the scenario. Absent also where unlike GPUs are stages of one pipeline.
 std::optional<Adding> adding_of(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);

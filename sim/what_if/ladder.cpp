@@ -142,11 +142,11 @@ double rate_of(const SteadyPlay& play) { return worked_per_update(play).tokens /
 /// micro-batch takes as many times as long as it would accumulating() as it does at the work asked for: what no_sync
 /// brings is not larger because another schedule's batch has grown.
 std::optional<double> time_at(const Scenario& scenario, const Rung& rung, const Rung& last,
-                              const Evaluations& evaluations) {
+                              const Evaluations& evaluations, const Tuned& tuned) {
   const double samples = last.samples_per_update;
   if (&rung == &last) return rung.update_time.value / samples;
   const ScheduleSpec spec = accumulating(rung.spec);
-  const std::optional<double> time = time_at_batch(scenario, spec, samples, evaluations);
+  const std::optional<double> time = time_at_batch(scenario, spec, samples, evaluations, tuned);
   if (!time || spec == rung.spec) return time;
   return *time * rate_of(*evaluations.play(scenario, spec)) / rung.tokens_per_second;
 }
@@ -168,7 +168,8 @@ double shown_times(const Ladder& ladder, std::size_t rung) {
   return rung > 0 && known_at_same_batch(ladder) ? *one.times_same_batch : one.times;
 }
 
-std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to) {
+std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
+                                const Tuned& tuned) {
   std::vector<Rung> rungs;
   const auto add = [&](std::string change, const ScheduleSpec& spec) {
     rungs.push_back({.change = std::move(change), .spec = spec});
@@ -187,8 +188,7 @@ std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& fr
     now = next;
   };
   // What a synchronous schedule can have comes before what a delayed or a local one hides.
-  const ScheduleSpec* const best =
-      scenario.best_synchronous ? &scenario.schedules[scenario.best_synchronous->index] : nullptr;
+  const ScheduleSpec* const best = tuned.synchronous ? &scenario.schedules[tuned.synchronous->index] : nullptr;
   if (best != nullptr && is_synchronous(from) && !is_synchronous(to)) {
     if (!same_run(from, *best)) walk_to(*best, best->label);
     add(the_rest(*best, to), to);
@@ -205,8 +205,8 @@ std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& fr
 }
 
 Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
-              const Evaluations& evaluations) {
-  Ladder result{from.label, to.label, rungs_between(scenario, from, to)};
+              const Evaluations& evaluations, const Tuned& tuned) {
+  Ladder result{from.label, to.label, rungs_between(scenario, from, to, tuned)};
   std::vector<Rung>& rungs = result.rungs;
   for (Rung& rung : rungs) {
     const auto play = evaluations.play(scenario, rung.spec);
@@ -215,7 +215,7 @@ Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const Schedule
     rung.tokens_per_second = rate_of(*play);
   }
   std::vector<std::optional<double>> times;
-  for (const Rung& rung : rungs) times.push_back(time_at(scenario, rung, rungs.back(), evaluations));
+  for (const Rung& rung : rungs) times.push_back(time_at(scenario, rung, rungs.back(), evaluations, tuned));
   for (std::size_t i = 1; i < rungs.size(); ++i) {
     rungs[i].times = rungs[i].tokens_per_second / rungs[i - 1].tokens_per_second;
     rungs[i].speedup = rungs[i].tokens_per_second / rungs[0].tokens_per_second;

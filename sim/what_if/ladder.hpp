@@ -10,6 +10,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/result/tuned_rows.hpp"
 
 namespace accosim {
 
@@ -46,12 +47,13 @@ double shown_times(const Ladder& ladder, std::size_t rung);
 /// once an update; dtypes of gradients and parameters; no broadcast of buffers, and gradients as views of the buckets;
 /// the optimizer of DDP shared out or not; buckets sent beside the backward pass; a sharded optimizer with one
 /// reduce-scatter and one all-gather (ZeRO-1); its parameters beside the next forward pass; what is left. On the way
-/// from a synchronous schedule to another lies the scenario's best synchronous one, where it has been added. times and
+/// from a synchronous schedule to another lies the best synchronous one, where it has been added. times and
 /// times_same_batch multiply to the last speedups.
 Ladder ladder(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
-              const Evaluations& evaluations);
+              const Evaluations& evaluations, const Tuned& tuned = {});
 
 /// The specs and changes alone, for tests and for those who play them otherwise.
-std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to);
+std::vector<Rung> rungs_between(const Scenario& scenario, const ScheduleSpec& from, const ScheduleSpec& to,
+                                const Tuned& tuned = {});
 
 }  // namespace accosim

@@ -470,13 +470,12 @@ std::string difference_in_words(double fraction) {
   return percent < kLeastSaid ? fmt::format("less than {} %", kLeastSaid) : fmt::format("{:.2g} %", percent);
 }
 
-void add_advice(std::vector<RunResult>& results, const LoadedScenario& loaded, const Evaluations& evaluations) {
-  const WhatIf what_if(loaded, evaluations);
-  const std::vector<ScheduleSpec>& schedules = loaded.scenario.schedules;
+void add_advice(std::vector<RunResult>& results, const WhatIf& what_if) {
+  const Scenario& scenario = what_if.scenario();
   Steps steps(results.size());
   for (RunResult& result : results) {
     add_advice(result, what_if,
-               static_cast<std::size_t>(schedule_labelled(loaded.scenario, result.label) - schedules.data()));
+               static_cast<std::size_t>(schedule_labelled(scenario, result.label) - scenario.schedules.data()));
     steps.over();
   }
 }

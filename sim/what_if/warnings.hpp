@@ -17,8 +17,8 @@ namespace accosim {
 /// Adds to a result of run_schedule() its warnings and, where it may not fit, ways to fit. Each way is tried, which
 /// takes as long as the play.
 void add_advice(RunResult& result, const WhatIf& what_if, std::size_t schedule);
-/// The same to results of a loaded scenario's own schedules.
-void add_advice(std::vector<RunResult>& results, const LoadedScenario& loaded, const Evaluations& evaluations);
+/// The same to results of a loaded scenario's schedules.
+void add_advice(std::vector<RunResult>& results, const WhatIf& what_if);
 
 /// The warnings that need no play, for whoever plays many settings: what the cluster says that no hardware has, and
 /// constants that were not measured on what they price. `costs`: of any of the scenario's schedules.

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "models/read/overrides.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "sim/evaluation/chosen.hpp"
 
 namespace accosim {
 namespace {
@@ -20,10 +22,28 @@ std::optional<Scenario> taken(const Read& read) {
   }
 }
 
+/// The entry of "schedules" that writes the added schedule down, with its label here.
+JsonValue entry_of(const AddedSchedule& added, const LoadedScenario& loaded) {
+  JsonValue entry = added.entry;
+  if (added.own()) {
+    const ScheduleSpec* const own = schedule_labelled(loaded.scenario, added.form);
+    JsonValue written = json_object({{"schedules", *loaded.tree->root.find("schedules")}});
+    Diagnostics diagnostics;
+    for (const std::string& set : added.set) apply_set(written, set, diagnostics);
+    entry = written.find("schedules")->elements.at(static_cast<std::size_t>(own - loaded.scenario.schedules.data()));
+  }
+  entry.set("label", added.label);
+  return entry;
+}
+
 }  // namespace
 
-WhatIf::WhatIf(const LoadedScenario& loaded, const Evaluations& evaluations)
-    : loaded_(&loaded), evaluations_(evaluations) {}
+WhatIf::WhatIf(const LoadedScenario& loaded, const Evaluations& evaluations, const Tuned& tuned)
+    : loaded_(&loaded), evaluations_(evaluations) {
+  for (const std::optional<AddedSchedule>* added : {&tuned.delayed, &tuned.synchronous})
+    if (loaded.tree != nullptr && *added && (*added)->label != (*added)->form)
+      added_.push_back(entry_of(**added, loaded));
+}
 
 Trial WhatIf::now(std::size_t schedule) const {
   Trial trial{{}, schedule, scenario()};
@@ -34,17 +54,13 @@ Trial WhatIf::now(std::size_t schedule) const {
 std::optional<Trial> WhatIf::with(std::size_t schedule, std::vector<std::string> set) const {
   if (loaded_->tree == nullptr) return std::nullopt;  // a scenario that was read from nowhere
   std::vector<std::string> of_ground, of_schedules;
-  for (const std::optional<AddedSchedule>* added : {&scenario().best_delayed, &scenario().best_synchronous})
-    if (*added && (*added)->index == schedule)
-      for (const std::string& each : (*added)->set)
-        if (!is_of_schedules(each)) of_ground.push_back(each);
   for (const std::string& each : set) (is_of_schedules(each) ? of_schedules : of_ground).push_back(each);
   const auto [known, anew] = grounds_->try_emplace(of_ground);
   std::optional<Scenario>& ground = known->second;
   if (anew) ground = taken([&] { return ground_with(*loaded_->tree, of_ground); });
   if (!ground) return std::nullopt;
   std::optional<Scenario> alone =
-      taken([&] { return alone_on(*ground, *loaded_->tree, scenario(), schedule, of_schedules); });
+      taken([&] { return alone_on(*ground, *loaded_->tree, added_, schedule, of_schedules); });
   if (!alone) return std::nullopt;
   return Trial{std::move(set), schedule, std::move(*alone)};
 }

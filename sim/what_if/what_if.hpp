@@ -9,10 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/result/tuned_rows.hpp"
 
 namespace accosim {
 
@@ -27,8 +29,8 @@ struct Trial {
 /// A handle: copies share what they remember.
 class WhatIf {
  public:
-  /// `loaded` outlives it.
-  WhatIf(const LoadedScenario& loaded, const Evaluations& evaluations);
+  /// `loaded` outlives it. `tuned`: what was added to its schedules.
+  WhatIf(const LoadedScenario& loaded, const Evaluations& evaluations, const Tuned& tuned = {});
 
   const Scenario& scenario() const { return loaded_->scenario; }
   const Evaluations& evaluations() const { return evaluations_; }
@@ -42,6 +44,7 @@ class WhatIf {
 
   const LoadedScenario* loaded_;
   Evaluations evaluations_;
+  std::vector<JsonValue> added_;                                    ///< of "schedules", which write down what was added
   std::shared_ptr<Grounds> grounds_ = std::make_shared<Grounds>();  ///< by the settings that are not of schedules
 };
 

@@ -97,13 +97,13 @@ std::vector<Contender> contenders_of(const std::vector<RunResult>& results, cons
 }
 
 Standing standing_of(const Scenario& scenario, const std::vector<RunResult>& results, const WinnerRule& rule,
-                     const Evaluations& evaluations) {
+                     const Evaluations& evaluations, const Tuned& tuned) {
   Standing standing = standing_of(contenders_of(results, scenario.baseline), rule);
   if (!standing.best()) return standing;
   const RunResult& best = results[*standing.best()];
   const auto time_at = [&](const RunResult& result, double samples) {
     const ScheduleSpec* const spec = schedule_labelled(scenario, result.label);
-    return spec == nullptr ? std::nullopt : time_at_batch(scenario, *spec, samples, evaluations);
+    return spec == nullptr ? std::nullopt : time_at_batch(scenario, *spec, samples, evaluations, tuned);
   };
   const double own = best.samples_per_update, own_time = best.update_time.value / own;
   for (std::size_t i = 0; i < results.size(); ++i) {

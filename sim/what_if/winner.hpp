@@ -13,6 +13,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
+#include "sim/result/tuned_rows.hpp"
 
 namespace accosim {
 
@@ -72,6 +73,6 @@ std::vector<Contender> contenders_of(const std::vector<RunResult>& results, cons
 /// Of these; `times` of one with a caveat whose batch is not the winner's are over the winner played at that batch, as
 /// accumulating() has it. Where the winner cannot do so few samples they stay the ratio of the scores.
 Standing standing_of(const Scenario& scenario, const std::vector<RunResult>& results, const WinnerRule& rule,
-                     const Evaluations& evaluations);
+                     const Evaluations& evaluations, const Tuned& tuned = {});
 
 }  // namespace accosim

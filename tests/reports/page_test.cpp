@@ -214,11 +214,11 @@ TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
 class Answer : public testing::Test {
  protected:
   std::string said(const FairComparison& fair = {}) const {
-    return answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), fair);
+    return answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), fair, tuned);
   }
   /// The best synchronous schedule has a row of its own, as fast as the first.
   void add_best_synchronous() {
-    scenario.best_synchronous = AddedSchedule{scenario.schedules.size(), "zero3, hybrid", "{}", {}};
+    tuned.synchronous = AddedSchedule{scenario.schedules.size(), "best", "zero3, hybrid", "{}", {}};
     scenario.schedules.push_back(sample_schedule("zero3", "best"));
     results.push_back(results[0]);
     results[2].label = "best";
@@ -226,6 +226,7 @@ class Answer : public testing::Test {
   void set_speedup(std::size_t of, double speedup) { results[of].speedup = results[of].speedup_same_batch = speedup; }
 
   Scenario scenario = sample_scenario(2, 4);
+  Tuned tuned;
   std::vector<RunResult> results = two_results();
 };
 
@@ -322,15 +323,14 @@ TEST_F(Answer, ComparesTheTwoSidesAndNotOneWithItself) {
 
 TEST_F(Answer, TheBestDelayedOneIsNamedOnce) {
   // As it is written it is its own row; at a better micro-batch that row stands for it.
-  scenario.best_delayed.emplace();
-  scenario.best_delayed->index = scenario.schedules.size();
-  scenario.best_delayed->form = "acco";
+  tuned.delayed = AddedSchedule{scenario.schedules.size(), "acco", "acco", {}, {}};
   scenario.schedules.push_back(sample_schedule("acco", "acco"));
   results[1].batch_inflation = 1.5;
   EXPECT_TRUE(holds(said(), "acco is 2.00 times as fast, at 1.5 times the batch."));
-  scenario.best_delayed->index = scenario.schedules.size();
-  scenario.best_delayed->micro_batch_size = 8;
-  scenario.best_delayed->set = {"/schedules/1/micro_batch_size=8"};
+  tuned.delayed->index = scenario.schedules.size();
+  tuned.delayed->label = "best";
+  tuned.delayed->micro_batch_size = 8;
+  tuned.delayed->set = {"/schedules/1/micro_batch_size=8"};
   scenario.schedules.push_back(sample_schedule("acco", "best"));
   results.push_back(results[1]);
   results[2].label = "best";
@@ -376,15 +376,15 @@ TEST_F(Answer, WithoutAWinnerTheNearestIsNamed) {
 
 TEST_F(Answer, WhereABatchHasGrownTheSynchronousScheduleThatIsBestThereIsNamed) {
   results[1].batch_inflation = 1.5;
-  scenario.best_synchronous = AddedSchedule{0, "zero1", "", {}};
+  tuned.synchronous = AddedSchedule{0, "zero1", "zero1", {}, {}};
   const double asked = samples_asked(scenario);
-  scenario.best_by_batch = {{asked, 0.1, "zero1"}, {1.5 * asked, 0.09, "zero1, micro-batch 6"}};
+  tuned.by_batch = {{asked, 0.1, "zero1"}, {1.5 * asked, 0.09, "zero1, micro-batch 6"}};
   const std::string best = fmt::format(
       "; at {:.0f} samples a step the best synchronous schedule is zero1, "
       "micro-batch 6.",
       1.5 * asked);
   EXPECT_TRUE(holds(said(), best));
-  scenario.best_by_batch.pop_back();
+  tuned.by_batch.pop_back();
   EXPECT_FALSE(holds(said(), "samples a step the best"));
 }
 

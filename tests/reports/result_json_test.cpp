@@ -127,7 +127,7 @@ TEST(ResultJson, WhatWasSetIsInItAsItWasGiven) {
 
 TEST(ResultJson, SettingsAreInItWhereTheyAreGiven) {
   std::ostringstream out;
-  write_results_json(out, small_scenario(), "simgrid", {full_result()}, {}, {}, RankRows::kClasses,
+  write_results_json(out, small_scenario(), "simgrid", {full_result()}, {}, {}, {}, RankRows::kClasses,
                      json_object({{"training", json_object({{"micro_batch_size", 2}})}}));
   EXPECT_EQ(Json::parse(out.str()).at("settings").at("training").at("micro_batch_size"), 2);
 }
@@ -221,7 +221,7 @@ TEST(ResultJson, EachRankIsListedByItselfWhereThatIsAsked) {
   group.count = group.gpus = 2;
   scenario.cluster.nodes = {group};
   std::ostringstream out;
-  write_results_json(out, scenario, "simgrid", {result}, {}, {}, RankRows::kAll);
+  write_results_json(out, scenario, "simgrid", {result}, {}, {}, {}, RankRows::kAll);
   const Json one = Json::parse(out.str()).at("results")[0];
   EXPECT_EQ(one.at("rank_classes").size(), 2U);
   ASSERT_EQ(one.at("ranks").size(), 4U);

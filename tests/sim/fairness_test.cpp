@@ -236,9 +236,9 @@ TEST(Fairness, ABalancedBaselineGainsNothingByBalance) {
     Scenario scenario = load_scenario("a100_v100", {std::string("/training/balance=") + balance}).scenario;
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
-    add_tuned(scenario, chosen, evaluations);
-    const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
-    const FairComparison fair = fair_comparison(scenario, results, evaluations);
+    const Tuned tuned = add_tuned(scenario, chosen, evaluations);
+    const std::vector<RunResult> results = compare(scenario, chosen, evaluations, tuned);
+    const FairComparison fair = fair_comparison(scenario, results, evaluations, tuned);
     ASSERT_FALSE(fair.gains.empty()) << balance;
     for (const FairGain& gain : fair.gains) {
       EXPECT_NEAR(gain.balance, 1, 0.02) << balance << " " << gain.label;
@@ -255,10 +255,10 @@ TEST(Fairness, WhereOneHasItsMicroBatchesChosenTheBestSynchronousHasToo) {
           .scenario;
   const Evaluations evaluations(NetworkKind::kReference);
   std::vector<int> chosen = chosen_schedules(scenario, {});
-  add_tuned(scenario, chosen, evaluations);
+  const Tuned tuned = add_tuned(scenario, chosen, evaluations);
   EXPECT_EQ(scenario.schedules.back().balance, Balance::kSpeed);
-  const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
-  for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains)
+  const std::vector<RunResult> results = compare(scenario, chosen, evaluations, tuned);
+  for (const FairGain& gain : fair_comparison(scenario, results, evaluations, tuned).gains)
     EXPECT_NEAR(gain.hidden, 1, 0.03) << gain.label;
 }
 
@@ -268,11 +268,11 @@ TEST(Fairness, TheLadderAndTheComparisonAttributeAlike) {
     Scenario scenario = random_mix(random, i);
     const Evaluations evaluations(NetworkKind::kReference);
     std::vector<int> chosen = chosen_schedules(scenario, {});
-    if (i % 3 != 0) add_tuned(scenario, chosen, evaluations);
-    const std::vector<RunResult> results = compare(scenario, chosen, evaluations);
-    for (const FairGain& gain : fair_comparison(scenario, results, evaluations).gains) {
+    const Tuned tuned = i % 3 != 0 ? add_tuned(scenario, chosen, evaluations) : Tuned();
+    const std::vector<RunResult> results = compare(scenario, chosen, evaluations, tuned);
+    for (const FairGain& gain : fair_comparison(scenario, results, evaluations, tuned).gains) {
       const Ladder walked =
-          ladder(scenario, baseline_of(scenario), *schedule_labelled(scenario, gain.label), evaluations);
+          ladder(scenario, baseline_of(scenario), *schedule_labelled(scenario, gain.label), evaluations, tuned);
       const Rung& last = walked.rungs.back();
       if (!last.times_same_batch) continue;
       const RunResult& same = result_labelled(results, gain.label);
@@ -339,9 +339,9 @@ TEST(Ladder, GoesByTheBestSynchronousScheduleBeforeItDelays) {
   best.buckets = Buckets::kUnits;
   best.gradient_as_bucket_view = true;
   best.overlap_param_gather = true;
-  scenario.best_synchronous = AddedSchedule{scenario.schedules.size(), "zero1, both", "{}", {}};
+  const Tuned tuned{.synchronous = AddedSchedule{scenario.schedules.size(), best.label, "zero1, both", "{}", {}}};
   scenario.schedules.push_back(best);
-  rungs = rungs_between(scenario, serial, dpu);
+  rungs = rungs_between(scenario, serial, dpu, tuned);
   // What is left on the way to the best one are its views of the buckets.
   const std::vector<std::string> to_best{"zero1", "buckets beside the backward pass",
                                          "parameters beside the forward pass", best.label, hidden};
@@ -349,10 +349,10 @@ TEST(Ladder, GoesByTheBestSynchronousScheduleBeforeItDelays) {
   EXPECT_EQ(rungs[3].spec, best);
   EXPECT_EQ(rungs.back().most_over, 0U) << "the law is over the serial one";
   // From the best one, and between synchronous ones, nothing is added.
-  EXPECT_EQ(changes_of(rungs_between(scenario, best, dpu)), (std::vector<std::string>{best.label, hidden}));
-  EXPECT_EQ(rungs_between(scenario, serial, sample_schedule("zero3")).size(), 2U);
+  EXPECT_EQ(changes_of(rungs_between(scenario, best, dpu, tuned)), (std::vector<std::string>{best.label, hidden}));
+  EXPECT_EQ(rungs_between(scenario, serial, sample_schedule("zero3"), tuned).size(), 2U);
   scenario.cluster.nodes[0].devices[0].slowdown = 2;  // unlike ranks: no law
-  EXPECT_EQ(rungs_between(scenario, serial, dpu).back().most_same_batch, 0);
+  EXPECT_EQ(rungs_between(scenario, serial, dpu, tuned).back().most_same_batch, 0);
 }
 
 TEST(Ladder, ToZero1OverlappedBothWaysGradientsComeFirst) {

@@ -113,11 +113,11 @@ TEST(WhatIf, TheBestSynchronousScheduleIsWhatWritesItDown) {
     LoadedScenario loaded = load_scenario(name, sets);
     std::vector<int> chosen;
     for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) chosen.push_back(static_cast<int>(i));
-    add_tuned(loaded.scenario, chosen, kReference);
-    ASSERT_TRUE(loaded.scenario.best_synchronous) << name;
-    const AddedSchedule& added = *loaded.scenario.best_synchronous;
-    (added.entry.empty() ? own : others) += 1;
-    const WhatIf what_if(loaded, kReference);
+    const Tuned tuned = add_tuned(loaded.scenario, chosen, kReference);
+    ASSERT_TRUE(tuned.synchronous) << name;
+    const AddedSchedule& added = *tuned.synchronous;
+    (added.own() ? own : others) += 1;
+    const WhatIf what_if(loaded, kReference, tuned);
     const std::optional<Trial> trial = what_if.with(added.index, {});
     ASSERT_TRUE(trial) << name;
     EXPECT_EQ(trial->spec(), loaded.scenario.schedules[added.index]) << name << " " << added.name();

@@ -21,7 +21,7 @@ inline RunResult advised(const LoadedScenario& loaded, std::size_t schedule, con
 inline std::vector<RunResult> advised(const LoadedScenario& loaded, const std::vector<int>& chosen,
                                       const Evaluations& evaluations) {
   std::vector<RunResult> results = compare(loaded.scenario, chosen, evaluations);
-  add_advice(results, loaded, evaluations);
+  add_advice(results, WhatIf(loaded, evaluations));
   return results;
 }
 /// Of a scenario that no file writes: where it fits and nothing else of it is changed to give advice.

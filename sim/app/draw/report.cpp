@@ -159,8 +159,9 @@ Page page_of(const ChosenSchedules& chosen, std::vector<RunResult> results, cons
   page.command = command_of(arguments);
   page.network = arguments.text("--network");
   page.results = std::move(results);
-  page.standing = standing_of(scenario, page.results, winner_rule_of(arguments), evaluations);
-  page.fair = fair_comparison(scenario, page.results, evaluations);
+  page.tuned = chosen.tuned;
+  page.standing = standing_of(scenario, page.results, winner_rule_of(arguments), evaluations, page.tuned);
+  page.fair = fair_comparison(scenario, page.results, evaluations, page.tuned);
   for (const int index : chosen.indices) {
     const ScheduleSpec& spec = scenario.schedules[index];
     page.explanations.push_back(explain(spec, *evaluations.play(scenario, spec)));
@@ -186,9 +187,9 @@ ExitCode report_schedules(const Arguments& arguments) {
   std::optional<Ladder> ladder;
   if (arguments.given("--ladder"))
     ladder = while_shown("playing the schedules between",
-                         [&] { return ladder_asked_for(chosen.scenario, evaluations, arguments); });
+                         [&] { return ladder_asked_for(chosen.scenario, evaluations, arguments, chosen.tuned); });
   std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
-    return compare(scenario, chosen.indices, evaluations);
+    return compare(scenario, chosen.indices, evaluations, chosen.tuned);
   });
   const Progress progress("drawing the page");
   Page page = page_of(chosen, std::move(results), evaluations, arguments);
@@ -208,7 +209,7 @@ ExitCode report_run(const Arguments& arguments) {
   const ChosenSchedules chosen{both, {0}};
   const Evaluations evaluations(network_of(arguments));
   std::vector<RunResult> results{run_schedule(both.scenario, both.scenario.schedules.front(), evaluations)};
-  add_advice(results, both, evaluations);
+  add_advice(results, WhatIf(both, evaluations));
   Page page = page_of(chosen, std::move(results), evaluations, arguments);
   page.run = PageRun{measured,
                      update_time(both.run),

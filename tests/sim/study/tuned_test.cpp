@@ -27,11 +27,21 @@ namespace {
 std::vector<int> all_of(const Scenario& scenario) { return chosen_schedules(scenario, {}); }
 
 /// Of the scenario with its best synchronous schedule, all that stand in it.
-std::vector<RunResult> compared(Scenario& scenario, NetworkKind network = NetworkKind::kReference) {
+struct Compared : std::vector<RunResult> {
+  Tuned tuned;
+};
+Compared compared(Scenario& scenario, NetworkKind network = NetworkKind::kReference) {
   std::vector<int> chosen = all_of(scenario);
   const Evaluations evaluations(network);
-  add_tuned(scenario, chosen, evaluations);
-  return compare(scenario, chosen, evaluations);
+  const Tuned tuned = add_tuned(scenario, chosen, evaluations);
+  return {compare(scenario, chosen, evaluations, tuned), tuned};
+}
+
+/// The entry of "schedules" that a form is, by itself.
+std::string entry_of(const ScheduleTraits& traits, const TunedForm& form) {
+  JsonValue entry = json_object({{"label", "x"}, {"name", traits.name}});
+  for (const JsonMember& key : form.keys) entry.members.push_back(key);
+  return dump_json(entry);
 }
 
 TEST(Tuned, IsOfAtMostSixteenForms) {
@@ -44,11 +54,10 @@ TEST(Tuned, IsOfAtMostSixteenForms) {
         names.insert(std::string(name_of(form.framework)) + ": " + traits.name + ", " + form.form);
         EXPECT_FALSE(traits.delayed || traits.local) << traits.name;
         // Each is what a scenario of its framework may hold.
-        const std::string entry = std::string(R"([{"name": ")") + traits.name + "\", " + form.keys + "}]";
+        const std::string entry = entry_of(traits, form);
         const std::string framework = name_of(form.framework);
-        EXPECT_NO_THROW(
-            load_scenario("pretrain_4x8_a100", {"/training/framework=" + framework, "/published={}",
-                                                "/schedules=" + entry, "/baseline=" + std::string(traits.name)}))
+        EXPECT_NO_THROW(load_scenario("pretrain_4x8_a100", {"/training/framework=" + framework, "/published={}",
+                                                            "/schedules=[" + entry + "]", "/baseline=x"}))
             << entry;
       }
   EXPECT_LE(forms, 16U);
@@ -94,26 +103,23 @@ TEST(Tuned, InterleavesStagesAsIsBest) {
   EXPECT_NE(results.back().label.find("VPP 4"), std::string::npos) << results.back().label;
 }
 
-TEST(Tuned, StandsBesideAllAndOnce) {
+TEST(Tuned, StandsBesideAll) {
   const Evaluations evaluations(NetworkKind::kReference);
   Scenario scenario = sample_scenario(2, 4);
   scenario.schedules = {sample_schedule("ddp"), sample_schedule("zero1"), sample_schedule("local_sgd")};
   scenario.baseline = "ddp";
   std::vector<int> synchronous{0, 1};
   Scenario alone = scenario;
-  add_tuned(alone, synchronous, evaluations);
+  Tuned tuned = add_tuned(alone, synchronous, evaluations);
   EXPECT_EQ(synchronous, (std::vector<int>{0, 1, 3}));
-  EXPECT_TRUE(alone.best_synchronous);
-  EXPECT_FALSE(alone.best_delayed);
+  EXPECT_TRUE(tuned.synchronous);
+  EXPECT_FALSE(tuned.delayed);
   std::vector<int> local{2};
-  add_tuned(scenario, local, evaluations);
-  ASSERT_TRUE(scenario.best_synchronous);
-  ASSERT_TRUE(scenario.best_delayed);
-  EXPECT_EQ(local.back(), static_cast<int>(scenario.best_synchronous->index));
-  const std::size_t added = scenario.schedules.size(), chosen = local.size();
-  add_tuned(scenario, local, evaluations);  // once
-  EXPECT_EQ(scenario.schedules.size(), added);
-  EXPECT_EQ(local.size(), chosen);
+  tuned = add_tuned(scenario, local, evaluations);
+  ASSERT_TRUE(tuned.synchronous);
+  ASSERT_TRUE(tuned.delayed);
+  EXPECT_EQ(local.back(), static_cast<int>(tuned.synchronous->index));
+  EXPECT_EQ(tuned.synchronous->label, scenario.schedules.back().label);
 }
 
 TEST(Tuned, IsNeverSlowerThanASynchronousScheduleThatIsListed) {
@@ -127,8 +133,8 @@ TEST(Tuned, IsNeverSlowerThanASynchronousScheduleThatIsListed) {
       scenario.cluster.nodes.push_back(scenario.cluster.nodes[0]);
       for (Device& device : scenario.cluster.nodes[1].devices) device.slowdown = random.uniform(1, 3);
     }
-    const std::vector<RunResult> results = compared(scenario);
-    ASSERT_TRUE(scenario.best_synchronous) << i;
+    const Compared results = compared(scenario);
+    ASSERT_TRUE(results.tuned.synchronous) << i;
     const RunResult& best = results.back();
     EXPECT_EQ(best.over_best_synchronous, best.fits() ? std::optional(1.0) : std::nullopt) << i;
     for (const RunResult& each : results) {
@@ -143,15 +149,15 @@ TEST(Tuned, IsNeverSlowerThanASynchronousScheduleThatIsListed) {
 TEST(Tuned, IsWhatItsEntrySays) {
   for (const char* const name : {"finetune_2x4_a100", "pretrain_4x8_a100", "straggler_4x8_a100"}) {
     Scenario scenario = load_scenario(name, {}).scenario;
-    const std::vector<RunResult> results = compared(scenario, NetworkKind::kSimgrid);
-    const AddedSchedule& added = *scenario.best_synchronous;
-    ASSERT_FALSE(added.entry.empty()) << name;
+    const Compared results = compared(scenario, NetworkKind::kSimgrid);
+    const AddedSchedule& added = *results.tuned.synchronous;
+    ASSERT_FALSE(added.own()) << name;
     const RunResult& best = results.back();
     const RunResult& acco = result_labelled(results, "acco");
     // Written into the scenario as its baseline, it plays the same, and what ACCO is over it is its speedup.
     std::vector<std::string> sets = added.set;
-    sets.insert(sets.end(),
-                {"/published={}", "/schedules=[" + added.entry + ",{\"name\":\"acco\"}]", "/baseline=" + added.name()});
+    sets.insert(sets.end(), {"/published={}", "/schedules=[" + dump_json(added.entry) + ",{\"name\":\"acco\"}]",
+                             "/baseline=" + added.name()});
     const Scenario written = load_scenario(name, sets).scenario;
     const std::vector<RunResult> two = compare(written, {0, 1}, NetworkKind::kSimgrid);
     EXPECT_EQ(two[0].update_time.value, best.update_time.value) << name;
@@ -166,25 +172,26 @@ TEST(Tuned, OfAnotherFrameworkKeepsTheHostsPace) {
   const std::vector<std::string> own{"/training/implementation=fused", "/cluster/nodes/*/device/launch_interval=1 ms",
                                      "/cluster/nodes/*/nics/bandwidth=10 Gbit/s"};
   Scenario scenario = load_scenario("pretrain_4x8_a100", own).scenario;
-  const std::vector<RunResult> results = compared(scenario);
-  ASSERT_TRUE(scenario.elsewhere);
-  EXPECT_EQ(scenario.elsewhere->framework, "Megatron-LM");
+  const Compared results = compared(scenario);
+  ASSERT_TRUE(results.tuned.elsewhere);
+  EXPECT_EQ(results.tuned.elsewhere->framework, "Megatron-LM");
   std::vector<std::string> sets = own;
-  const AddedSchedule& added = scenario.elsewhere->added;
+  const AddedSchedule& added = results.tuned.elsewhere->added;
   sets.insert(sets.end(), added.set.begin(), added.set.end());
-  sets.insert(sets.end(), {"/published={}", "/schedules=[" + added.entry + "]", "/baseline=" + added.name()});
+  sets.insert(sets.end(),
+              {"/published={}", "/schedules=[" + dump_json(added.entry) + "]", "/baseline=" + added.name()});
   const Scenario written = load_scenario("pretrain_4x8_a100", sets).scenario;
   EXPECT_EQ(written.training.framework, Framework::kMegatron);
   EXPECT_NEAR(results.back().update_time / compare(written, {0}, NetworkKind::kReference)[0].update_time,
-              scenario.elsewhere->times, 1e-9);
+              results.tuned.elsewhere->times, 1e-9);
 }
 
 TEST(Tuned, IsARungOfTheLadder) {
   for (const char* const name : {"finetune_2x4_a100", "pretrain_4x8_a100"}) {
     Scenario scenario = load_scenario(name, {}).scenario;
-    const std::vector<RunResult> results = compared(scenario);
+    const Compared results = compared(scenario);
     const ScheduleSpec& acco = *schedule_labelled(scenario, "acco");
-    const Ladder walked = ladder(scenario, baseline_of(scenario), acco, NetworkKind::kReference);
+    const Ladder walked = ladder(scenario, baseline_of(scenario), acco, NetworkKind::kReference, results.tuned);
     const std::size_t rungs = walked.rungs.size();
     ASSERT_GE(rungs, 3U);
     EXPECT_EQ(walked.rungs[rungs - 2].change, results.back().label);
@@ -239,8 +246,7 @@ TEST(Tuned, IsWhatAnEnumerationFinds) {
   for (const auto* const rows : {&schedules(), &schedules_of_frameworks()})
     for (const ScheduleTraits& traits : *rows)
       for (const TunedForm& form : traits.tuned)
-        if (form.framework == Framework::kPytorch)
-          forms.push_back(std::string(R"({"label": "x", "name": ")") + traits.name + "\", " + form.keys + "}");
+        if (form.framework == Framework::kPytorch) forms.push_back(entry_of(traits, form));
   struct Case {
     const char* name;
     std::vector<std::string> sets;
@@ -259,16 +265,16 @@ TEST(Tuned, IsWhatAnEnumerationFinds) {
     Scenario scenario = load_scenario(each.name, each.sets).scenario;
     std::erase_if(scenario.schedules, [](const ScheduleSpec& spec) { return spec.name != "acco"; });
     scenario.baseline = scenario.schedules.front().label;
-    const std::vector<RunResult> results = compared(scenario, NetworkKind::kSimgrid);
+    const Compared results = compared(scenario, NetworkKind::kSimgrid);
     const auto time = [&](const std::optional<AddedSchedule>& added) {
       const RunResult& row = result_labelled(results, scenario.schedules[added->index].label);
       return row.update_time.value / row.samples_per_update;
     };
-    EXPECT_NEAR(time(scenario.best_synchronous) / enumerated(each.name, each.sets, forms, false), 1, 0.005) << i;
+    EXPECT_NEAR(time(results.tuned.synchronous) / enumerated(each.name, each.sets, forms, false), 1, 0.005) << i;
     const std::vector<std::string> acco{R"({"label": "x", "name": "acco"})"};
     double least = enumerated(each.name, each.sets, acco, false);
     if (least == 0) least = enumerated(each.name, each.sets, acco, true);
-    EXPECT_NEAR(time(scenario.best_delayed) / least, 1, 0.005) << i;
+    EXPECT_NEAR(time(results.tuned.delayed) / least, 1, 0.005) << i;
   }
 }
 
@@ -286,10 +292,10 @@ TEST(Tuned, SharesOutUnlikeGpusAtEveryNumberOfMicroBatches) {
   // Parameters are gathered for every micro-batch, so fewer of them count for more than whole shares of the work do:
   // of 8 samples of a pair of GPUs 2 x 3 and 2 x 1 take 8.0 s where 4 x 1 and 4 x 1 take 13.8 s.
   Scenario scenario = load_scenario("pretrain_4x8_a100", kUnlike).scenario;
-  const std::vector<RunResult> results = compared(scenario, NetworkKind::kSimgrid);
-  ASSERT_TRUE(scenario.best_synchronous);
-  EXPECT_TRUE(scenario.best_synchronous->balanced);
-  ScheduleSpec spec = scenario.schedules[scenario.best_synchronous->index];
+  const Compared results = compared(scenario, NetworkKind::kSimgrid);
+  ASSERT_TRUE(results.tuned.synchronous);
+  EXPECT_TRUE(results.tuned.synchronous->balanced);
+  ScheduleSpec spec = scenario.schedules[results.tuned.synchronous->index];
   spec.balance = Balance::kNone;
   double least = std::numeric_limits<double>::infinity();
   for (const int steps : {1, 2, 4})
@@ -310,11 +316,11 @@ TEST(Tuned, BesideABatchThatHasGrownStandsWhatIsBestThere) {
   // batch is asked for: here another micro-batch.
   const std::vector<std::string> slow = {"/schedules/3/micro_batches_per_round=9"};
   Scenario scenario = load_scenario("slow_network_4x8_a100", slow).scenario;
-  const std::vector<RunResult> results = compared(scenario, NetworkKind::kSimgrid);
-  ASSERT_GT(scenario.best_by_batch.size(), 1U);
-  EXPECT_EQ(scenario.best_by_batch.front().samples, samples_asked(scenario));
-  for (const TunedBatch& batch : scenario.best_by_batch) {
-    if (!thorough() && batch.samples != scenario.best_by_batch.back().samples) continue;
+  const Compared results = compared(scenario, NetworkKind::kSimgrid);
+  ASSERT_GT(results.tuned.by_batch.size(), 1U);
+  EXPECT_EQ(results.tuned.by_batch.front().samples, samples_asked(scenario));
+  for (const TunedBatch& batch : results.tuned.by_batch) {
+    if (!thorough() && batch.samples != results.tuned.by_batch.back().samples) continue;
     Scenario asked = load_scenario("slow_network_4x8_a100",
                                    {slow.front(), fmt::format("/training/global_batch_size={}", batch.samples)})
                          .scenario;
@@ -325,7 +331,7 @@ TEST(Tuned, BesideABatchThatHasGrownStandsWhatIsBestThere) {
   const RunResult& synchronous = results.back();
   for (const RunResult& result : results) {
     if (!result.over_best_synchronous || result.samples_per_update < synchronous.samples_per_update) continue;
-    const TunedBatch* const there = tuned_batch(scenario, result.samples_per_update);
+    const TunedBatch* const there = results.tuned.at(result.samples_per_update);
     ASSERT_NE(there, nullptr);
     EXPECT_LE(*result.over_best_synchronous,
               there->time * result.samples_per_update / result.update_time.value * (1 + 1e-9))
@@ -338,9 +344,9 @@ TEST(Tuned, WhoseBatchGrowsIsTriedAtTheBatchThatWasAskedForToo) {
   // late communication instead it is still faster than the best synchronous schedule.
   const std::vector<std::string> slow = {"/cluster/nodes/*/nics/bandwidth=10 Gbit/s"};
   Scenario scenario = load_scenario("mixed_a100_v100", slow).scenario;
-  const std::vector<RunResult> results = compared(scenario, NetworkKind::kSimgrid);
-  ASSERT_TRUE(scenario.best_delayed);
-  const AddedSchedule& added = *scenario.best_delayed;
+  const Compared results = compared(scenario, NetworkKind::kSimgrid);
+  ASSERT_TRUE(results.tuned.delayed);
+  const AddedSchedule& added = *results.tuned.delayed;
   EXPECT_TRUE(added.fixed_batch) << added.name();
   const RunResult& fixed = results[results.size() - 2];
   EXPECT_NEAR(fixed.batch_inflation, 1, 1e-9);
@@ -357,7 +363,7 @@ TEST(Tuned, MicroBatchesThatAreCutAnewGoThroughThePipelineInGroupsOfTheirOwn) {
   Scenario scenario = load_scenario("pretrain_4x8_a100", {"/training/parallel/pipeline_parallel_size=2",
                                                           "/schedules/0/sync=last_micro_batch", "/published={}"})
                           .scenario;
-  EXPECT_NO_THROW(compared(scenario, NetworkKind::kReference));
+  EXPECT_NO_THROW(compared(scenario));
 }
 
 TEST(Tuned, AMicroBatchOfItsOwnIsThatOfTheTraining) {
