@@ -1,6 +1,5 @@
-// An answer before it is printed: headings, sentences, lists and tables of texts and numbers. A number carries what it
-// is of, so that its rounding, its sign and the dash of one that is not known are decided once; printers know nothing
-// of answers.
+// An answer before it is printed: headings, sentences, lists and tables of texts and numbers. How a number is rounded,
+// its sign and the dash of one that is not known are decided here, once; printers know nothing of answers.
 #pragma once
 
 #include <iosfwd>

@@ -56,7 +56,7 @@ struct TerminalPrinter {
     for (std::size_t i = 0; i < table.heads.size(); ++i) {
       Column column{"", "", {}, true};
       for (const Values& row : table.rows) {
-        column.cells.push_back({row[i].text, row[i].style});
+        column.cells.push_back({row.at(i).text, row[i].style});
         if (i > 0 && row[i].kind == Value::Kind::kNumber) column.left = false;
       }
       const int cells = display_width(column);

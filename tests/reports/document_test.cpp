@@ -64,11 +64,11 @@ Written by accosim | cat in 1.50 s, see http://a b.
 1. one
 2. *two*
 
-name            mean    bias  as typed  why
-      absolute error
-────────────────────────────────────────────────
-a|b            8.6 %       -  x|y       because
-c             50.0 %  +0.0 %
+name  mean absolute    bias  as     why
+              error          typed
+───────────────────────────────────────────
+a|b           8.6 %       -  x|y    because
+c            50.0 %  +0.0 %
 )");
 }
 
