@@ -27,8 +27,10 @@ struct Value {
   Kind kind = Kind::kText;
   Style style = Style::kPlain;
 
+  // Implicit, so that texts stand among numbers. NOLINTBEGIN(google-explicit-constructor)
   Value(const char* words) : text(words) {}
   Value(std::string words, Style marked = Style::kPlain) : text(std::move(words)), style(marked) {}
+  // NOLINTEND(google-explicit-constructor)
   Value(Kind of, std::string words) : text(std::move(words)), kind(of) {}
   /// A dash where the number is not known.
   Value(Format format, std::optional<double> number);
