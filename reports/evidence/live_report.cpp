@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ostream>
 #include <string>
 
-#include "models/base/text.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "reports/table.hpp"
 
 namespace accosim {
 namespace {
@@ -32,10 +29,6 @@ struct Score {
   }
 };
 
-std::string percent(double fraction) { return fmt::format("{:.1f} %", 100 * fraction); }
-std::string signed_percent(double fraction) { return fmt::format("{:+.1f} %", 100 * fraction); }
-std::string milliseconds(Seconds time) { return fmt::format("{:.2f} ms", 1e3 * time.value); }
-
 std::string name_of(const LiveCell& cell) {
   std::string name = fmt::format("{} ranks, {}", cell.ranks, cell.algorithm);
   if (cell.real) name += ", real";
@@ -44,8 +37,6 @@ std::string name_of(const LiveCell& cell) {
   if (cell.slow > 1) name += fmt::format(", one {}x slower", cell.slow);
   return name;
 }
-
-std::string ratio_of(const LiveCell& cell) { return fmt::format("{:.2f}", cell.ratio); }
 
 /// Of the rows that count: all, then by what the cells have in common.
 std::vector<std::pair<std::string, Score>> scores_of(const std::vector<LiveRow>& rows) {
@@ -107,92 +98,75 @@ LiveCheck live_check(const LiveResult& result) {
   return check;
 }
 
-void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options) {
-  Table runs({left("run"), right("comp./", "comm."), right("update", "measured"), right("update", "predicted"),
-              right("error"), right("micro-b.", "measured"), right("micro-b.", "predicted"), left("")});
-  for (const LiveRow& row : result.rows)
-    runs.add(row.counts ? Style::kPlain : Style::kDim,
-             {name_of(row.cell), ratio_of(row.cell), milliseconds(row.measured), milliseconds(row.predicted),
-              signed_percent(row.error()), fmt::format("{:.1f}", row.micro_batches),
-              fmt::format("{:.1f}", row.predicted_micro_batches),
-              row.disturbed.empty() ? ""
-              : row.counts          ? "disturbed"
-                                    : "rejected"});
-  write_table(out, runs.columns(), options);
-  Table scores({left(""), right("runs"), right("mean", "|error|"), right("bias"), right("worst")});
+Document live_reading(const LiveResult& result) {
+  Document document;
+  document.title("Predictions against runs of the real step");
+  document.say(
+      {"Written by ", code("accosim validate --live --markdown"), ": ", code("accocal"), R"( measured its parts,
+the samples were fitted, then every run below was predicted, really made and compared. Samples and runs are different
+processes. A measured update is the mean without the longest and the shortest tenth. A run is rejected, listed and made
+again when its ranks waited more than 2 % of the time for a processor, or when right before or after it a micro-batch took
+5 % longer or shorter than when the machine was measured; the third try counts, whatever it was. Where computation
+decides, a round of DPU, WP and ACCO says little of communication: look at the lowest ratios.)"});
+  document.say(
+      {fmt::format("{} ({} cores), {}, {}. Computation of a set duration: {:.0f} parameters, 4 micro-batches an "
+                   "update and rank. Real: the GPT of ",
+                   result.cpu, result.cores, result.network, result.date, result.parameters),
+       code("accocal train"),
+       ", 2, 6 and 12 micro-batches. Ratio: computation of a batch over its communication alone."});
+  Document::Table scores{{"", "runs", "mean error", "bias", "worst"}};
   for (const auto& [what, score] : scores_of(result.rows))
-    scores.add(Style::kPlain, {what, fmt::format("{}", score.runs), percent(score.mean), signed_percent(score.bias),
-                               signed_percent(score.worst)});
-  write_table_below(out, "", scores.columns(), options);
-  for (const LiveRow& row : result.rows)
-    if (!row.disturbed.empty())
-      out << fmt::format("\n{}: {}: {}", row.counts ? "disturbed, third try, counted" : "rejected", name_of(row.cell),
-                         row.disturbed);
-  for (const std::string& each : result.notes) out << '\n' << each;
-  out << '\n';
+    scores.add({what, count(score.runs), percent(score.mean), relative_error(score.bias), relative_error(score.worst)});
+  Document::Table runs{
+      {"run", "ratio", "measured update", "predicted", "error", "micro-batches measured", "predicted", ""}};
+  Document::List disturbed;
+  int rejected = 0, third = 0;
+  for (const LiveRow& row : result.rows) {
+    const bool quiet = row.disturbed.empty();
+    if (!row.counts) ++rejected;
+    if (row.counts && !quiet) ++third;
+    runs.add({name_of(row.cell), decimal(row.cell.ratio), duration(row.measured), duration(row.predicted),
+              relative_error(row.error()), decimal(row.micro_batches), decimal(row.predicted_micro_batches),
+              quiet        ? ""
+              : row.counts ? "disturbed"
+                           : "rejected"},
+             row.counts ? Style::kPlain : Style::kDim);
+    if (!quiet)
+      disturbed.items.push_back(
+          {"", {row.counts ? "third try, counted: " : "rejected: ", name_of(row.cell) + ": " + row.disturbed}});
+  }
+  document.say({fmt::format("{} runs made, {} rejected, {} of those that count disturbed. Commit {}.",
+                            result.rows.size(), rejected, third, result.commit)});
+  document.table(std::move(scores));
+  document.table(std::move(runs));
+  document.list(std::move(disturbed));
+  for (const std::string& each : result.notes) document.say({each});
+  return document;
 }
 
-void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LivePrediction& predicted,
-                          const std::vector<TimelinePart>& parts, const ConsoleOptions& options) {
-  Table table({left(""), right("measured"), right("predicted"), right("error"), right("times", "measured"),
-               right("times", "predicted")});
-  const auto add = [&](const std::string& name, const std::string& m, const std::string& p, double ratio,
-                       const std::string& times, const std::string& expected_times) {
-    table.add(Style::kPlain,
-              {name, m, p, std::isfinite(ratio) ? signed_percent(ratio - 1) : "-", times, expected_times});
+Document run_reading(const MeasuredRun& run, const LivePrediction& predicted, const std::vector<TimelinePart>& parts) {
+  const auto error = [](double ratio) {
+    return relative_error(std::isfinite(ratio) ? std::optional(ratio - 1) : std::nullopt);
   };
+  Document::Table table{{"", "measured", "predicted", "error", "times measured", "times predicted"}};
   const Seconds update = update_time(run);
   const double samples = micro_batches_per_update(run);
-  add(fmt::format("{}, {} ranks: update", run.algorithm, run.ranks), milliseconds(update),
-      milliseconds(predicted.update_time), predicted.update_time / update, "", "");
-  add("micro-batches of an update", fmt::format("{:.2f}", samples), fmt::format("{:.2f}", predicted.micro_batches),
-      predicted.micro_batches / samples, "", "");
+  table.add({fmt::format("{}, {} ranks: update", run.algorithm, run.ranks), duration(update),
+             duration(predicted.update_time), error(predicted.update_time / update), "", ""});
+  table.add({"micro-batches of an update", decimal(samples), decimal(predicted.micro_batches),
+             error(predicted.micro_batches / samples), "", ""});
   for (const TimelinePart& part : parts) {
-    const bool both = part.measured_count > 0 && part.predicted_count > 0;
-    add(part.name, part.measured_count > 0 ? milliseconds(part.measured) : "-",
-        part.predicted_count > 0 ? milliseconds(part.predicted) : "-",
-        both ? part.predicted / part.measured : std::nan(""), fmt::format("{}", part.measured_count),
-        fmt::format("{}", part.predicted_count));
+    const bool measured = part.measured_count > 0, expected = part.predicted_count > 0;
+    table.add({part.name, measured ? duration(part.measured) : "-", expected ? duration(part.predicted) : "-",
+               error(measured && expected ? part.predicted / part.measured : std::nan("")), count(part.measured_count),
+               count(part.predicted_count)});
   }
-  write_table(out, table.columns(), options);
-  out << "\nA part's time is the mean of its occurrences on all ranks in the first steady updates (three, or "
-         "--trace-updates),"
-         "\nwaiting for others included; the two lines on top are of all steady updates.\n";
-}
-
-void write_live_markdown(std::ostream& out, const LiveResult& result) {
-  out << R"(# Predictions against runs of the real step
-
-Written by `accosim validate --live --markdown`: `accocal` measured its parts, the samples were fitted, then
-every run below was predicted, really made and compared. Samples and runs are different processes. A measured
-update is the mean without the longest and the shortest tenth. A run is rejected, listed and made again when
-its ranks waited more than 2 % of the time for a processor, or when right before or after it a micro-batch
-took 5 % longer or shorter than when the machine was measured; the third try counts, whatever it was. Where
-computation decides, a round of DPU, WP and ACCO says little of communication: look at the lowest ratios.
-
-)"
-      << fmt::format(
-             "{} ({} cores), {}, {}. Computation of a set duration: {:.0f} parameters, 4 micro-batches an\n"
-             "update and rank. Real: the GPT of `accocal train`, 2, 6 and 12 micro-batches. Ratio: computation of a\n"
-             "batch over its communication alone.\n\n",
-             in_markdown(result.cpu), result.cores, in_markdown(result.network), result.date, result.parameters);
-  int rejected = 0, third = 0;
-  for (const LiveRow& row : result.rows) rejected += row.counts ? 0 : 1, third += row.counts && !row.disturbed.empty();
-  out << fmt::format("{} runs made, {} rejected, {} of those that count disturbed. Commit {}.\n\n", result.rows.size(),
-                     rejected, third, in_markdown(result.commit));
-  out << "| | runs | mean abs. error | bias | worst |\n|---|---|---|---|---|\n";
-  for (const auto& [what, score] : scores_of(result.rows))
-    out << fmt::format("| {} | {} | {} | {} | {} |\n", what, score.runs, percent(score.mean),
-                       signed_percent(score.bias), signed_percent(score.worst));
-  out << "\n| run | ratio | measured update | predicted | error | micro-batches an update, measured | predicted | |\n"
-         "|---|---|---|---|---|---|---|---|\n";
-  for (const LiveRow& row : result.rows)
-    out << fmt::format(
-        "| {} | {} | {} | {} | {} | {:.1f} | {:.1f} | {} |\n", name_of(row.cell), ratio_of(row.cell),
-        milliseconds(row.measured), milliseconds(row.predicted), signed_percent(row.error()), row.micro_batches,
-        row.predicted_micro_batches,
-        row.disturbed.empty() ? "" : (row.counts ? "third try, counted: " : "rejected: ") + in_markdown(row.disturbed));
-  for (const std::string& each : result.notes) out << "\n" << in_markdown(each) << "\n";
+  Document document;
+  document.table(std::move(table));
+  document.say(
+      {"A part's time is the mean of its occurrences on all ranks in the first steady updates (three, or "
+       "--trace-updates), waiting for others included; the two lines on top are of all steady updates."});
+  return document;
 }
 
 }  // namespace accosim

@@ -1,22 +1,19 @@
 // Runs of this machine beside what was predicted of them, for a terminal and as the committed page.
 #pragma once
 
-#include <iosfwd>
 #include <vector>
 
-#include "reports/console.hpp"
+#include "reports/document/document.hpp"
 #include "sim/evidence/live.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 
 namespace accosim {
 
-void write_live(std::ostream& out, const LiveResult& result, const ConsoleOptions& options);
-/// reports/published/live.md.
-void write_live_markdown(std::ostream& out, const LiveResult& result);
+/// reports/published/live.md, and the same on a terminal.
+Document live_reading(const LiveResult& result);
 
 /// One measured run beside its prediction, as a whole and part by part.
-void write_run_comparison(std::ostream& out, const MeasuredRun& run, const LivePrediction& predicted,
-                          const std::vector<TimelinePart>& parts, const ConsoleOptions& options);
+Document run_reading(const MeasuredRun& run, const LivePrediction& predicted, const std::vector<TimelinePart>& parts);
 
 /// What `--check` judges: the runs that count and were not disturbed, since a busy machine's times say nothing of a
 /// prediction.

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
 #include <vector>
 
-#include "reports/table.hpp"
+#include "reports/document/document.hpp"
 #include "sim/evidence/memory_verdicts.hpp"
 #include "sim/evidence/nccl_choices.hpp"
 #include "sim/evidence/paper_rows.hpp"
@@ -13,24 +12,17 @@
 
 namespace accosim {
 
-/// Scores by group, device and source; single cases where they are few, else the worst; broken bounds.
-void write_validation(std::ostream& out, const Validation& validation, const ConsoleOptions& options);
+/// For a terminal: scores by group, device and source; single cases where they are few, else the worst; broken bounds.
+Document validation_reading(const Validation& validation);
+/// reports/published/validation.md: scores, every case that belongs to no series, series of tables, what is left out or
+/// cannot be expressed and why, the sources. The same for the same predictions, to the digits shown.
+Document validation_page(const Validation& validation);
 /// Schema accosim.validate/1: everything, in SI units.
 void write_validation_json(std::ostream& out, const Validation& validation);
-/// reports/published/validation.md: scores, every case that belongs to no series, series of tables, what is left out or
-/// cannot be expressed and why, the sources. Writes the same bytes for the same predictions, to the digits shown.
-void write_validation_markdown(std::ostream& out, const Validation& validation);
 
-/// reports/published/memory-verdicts.md, nccl-choices.md and acco-rows.md, of the same bytes for the same predictions,
-/// likewise.
-void write_memory_verdicts(std::ostream& out, const std::vector<VerdictRow>& rows);
-void write_nccl_choices(std::ostream& out, const std::vector<ChoiceSeries>& series);
-void write_paper_rows(std::ostream& out, const std::vector<PaperRow>& rows);
-
-/// A value of the row in its unit: "1.23 s", "82.4 GiB", "1.35x".
-std::string value_text(const ValidationRow& row, double value);
-
-/// "Of 90 training runs, which ran, ...": how many fit, are tight and do not fit.
-std::string runs_in_words(const std::vector<RunFit>& runs);
+/// reports/published/memory-verdicts.md, nccl-choices.md and acco-rows.md, likewise.
+Document memory_verdicts_page(const std::vector<VerdictRow>& rows);
+Document nccl_choices_page(const std::vector<ChoiceSeries>& series);
+Document paper_rows_page(const std::vector<PaperRow>& rows);
 
 }  // namespace accosim

@@ -104,8 +104,9 @@ ExitCode compare_with_run(const Arguments& arguments) {
   check_outputs({{"--trace", trace, trace_kind_of(trace)}}, both.files, arguments.flag("--force"));
   warn_of_differences(both);
   const RunBesidePrediction beside = predict(both, arguments.whole("--trace-updates"), network_of(arguments));
-  write_run_comparison(std::cout, both.run, beside.predicted,
-                       compare_parts(beside.measured_line, beside.predicted_line), console_options());
+  print_terminal(std::cout,
+                 run_reading(both.run, beside.predicted, compare_parts(beside.measured_line, beside.predicted_line)),
+                 console_options());
   if (arguments.given("--trace")) write_both(trace, both.run, beside.measured_line, beside.predicted_line);
   return ExitCode::kDone;
 }

@@ -139,9 +139,9 @@ void write_outcome(const Validation& validation, const Arguments& arguments) {
   if (arguments.flag("--json"))
     write_validation_json(std::cout, validation);
   else if (arguments.flag("--markdown"))
-    write_validation_markdown(std::cout, validation);
+    print_markdown(std::cout, validation_page(validation));
   else
-    write_validation(std::cout, validation, console_options());
+    print_terminal(std::cout, validation_reading(validation), console_options());
 }
 
 /// Bad input when a bound that was to be checked does not hold.
@@ -234,9 +234,9 @@ ExitCode validate_on_this_machine(const Arguments& arguments) {
   options.folder = folder.path;
   const LiveResult result = validate_live(options);
   if (arguments.flag("--markdown"))
-    write_live_markdown(std::cout, result);
+    print_markdown(std::cout, live_reading(result));
   else
-    write_live(std::cout, result, console_options());
+    print_terminal(std::cout, live_reading(result), console_options());
   if (!arguments.flag("--check")) return ExitCode::kDone;
   constexpr double kMost = 0.10;
   const LiveCheck check = live_check(result);
@@ -254,21 +254,21 @@ ExitCode write_rows(const Arguments& arguments) {
   std::vector<std::string> paths;
   for (const ShippedFile& file : shipped_files(FileKind::kScenario))
     if (file.path.rfind("scenarios/paper/", 0) == 0) paths.push_back(data_dir() + "/" + file.path);
-  write_paper_rows(std::cout, while_shown("playing the paper's rows", [&] {
-                     return paper_rows(paths, arguments.whole("--jobs"), network_of(arguments));
-                   }));
+  print_markdown(std::cout, paper_rows_page(while_shown("playing the paper's rows", [&] {
+                   return paper_rows(paths, arguments.whole("--jobs"), network_of(arguments));
+                 })));
   return ExitCode::kDone;
 }
 
 ExitCode write_verdicts(const Arguments&) {
   const std::string folder = data_dir() + "/scenarios/validation";
   const std::vector<VerdictCase> cases = load_verdict_cases(folder + "/memory-verdicts.json");
-  write_memory_verdicts(std::cout, memory_verdicts(cases, load_published(folder), data_dir()));
+  print_markdown(std::cout, memory_verdicts_page(memory_verdicts(cases, load_published(folder), data_dir())));
   return ExitCode::kDone;
 }
 
 ExitCode write_choices(const Arguments&) {
-  write_nccl_choices(std::cout, nccl_choices(load_published(data_dir() + "/scenarios/validation")));
+  print_markdown(std::cout, nccl_choices_page(nccl_choices(load_published(data_dir() + "/scenarios/validation"))));
   return ExitCode::kDone;
 }
 

@@ -21,6 +21,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
+#include "reports/console.hpp"
 #include "reports/evidence/fit_text.hpp"
 #include "reports/evidence/live_report.hpp"
 #include "reports/trace/trace_json.hpp"
@@ -169,8 +170,9 @@ void read_run(const std::string& text) {
   const RunResult result = run_schedule(scenario, scenario.schedules.front(), NetworkKind::kReference);
   const Timeline predicted =
       predicted_timeline(scenario, scenario.schedules.front(), first, std::max(1, count), NetworkKind::kReference);
-  write_run_comparison(page, run, {result.update_time, result.micro_batches_per_update},
-                       compare_parts(measured, predicted), {});
+  print_terminal(
+      page, run_reading(run, {result.update_time, result.micro_batches_per_update}, compare_parts(measured, predicted)),
+      {});
   require_printable(page.str(), "a page");
 }
 
