@@ -53,9 +53,8 @@ class Words {
     const RunResult& best = results_[*standing_.best()];
     if (best.fit.verdict == FitVerdict::kDoesNotFit)
       return unfit(best) + first_sentence(best) + added_gpus() + faster();
-    const std::optional<std::size_t> near = nearest();
-    return (near ? alike(*standing_.winner, *near) : first_sentence(best)) + added_gpus() + elsewhere() + faster() +
-           own_batch() + fit(best);
+    return (standing_.alike ? alike(*standing_.winner, *standing_.alike) : first_sentence(best)) + added_gpus() +
+           elsewhere() + faster() + own_batch() + fit(best);
   }
 
  private:
@@ -179,23 +178,6 @@ class Words {
     return spec != nullptr && is_synchronous(*spec);
   }
 
-  /// Of those without a caveat the first behind the winner where the interval of the ratio of the two holds 1; where
-  /// both sides are tuned of the other side: what a schedule gains over another of its own is no answer.
-  std::optional<std::size_t> nearest() const {
-    if (!standing_.winner || is_decided_by_loss(results_[*standing_.winner])) return std::nullopt;
-    const std::size_t winner = *standing_.winner;
-    std::optional<std::size_t> near;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (i == winner || !standing_.caveats[i].none() || standing_.times[i] <= 0 || repeats(results_[i])) continue;
-      if (tuned_.synchronous && synchronous(i) == synchronous(winner)) continue;
-      const double spread = ratio_spread(results_[i].spread, results_[winner].spread);
-      if (interval_80(1 / standing_.times[i], spread).low <= 1 &&
-          (!near || standing_.times[i] > standing_.times[*near]))
-        near = i;
-    }
-    return near;
-  }
-
   /// "zero1 and acco cannot be told apart: 0:47:30 (...) and 0:46:00, 3 % apart, less than our error." The synchronous
   /// one first, else the faster one. Where the times are of unlike batches, how far apart they are is of an equal one.
   std::string alike(std::size_t winner, std::size_t near) const {
@@ -257,7 +239,7 @@ class Words {
 
   /// " as the best synchronous schedule", where two are named before.
   std::string as_the_best() const {
-    if (!nearest()) return "";
+    if (!standing_.alike) return "";
     const std::size_t best = *standing_.best();
     return " as " + (added(results_[best]) != nullptr && synchronous(best) ? "the best synchronous schedule"
                                                                            : named(results_[best]));

@@ -193,6 +193,7 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
                       {"fit_probability", standing.rule.fit_probability},
                       {"winner", one(standing.winner)},
                       {"nearest", one(standing.nearest)},
+                      {"cannot_be_told_from_winner", one(standing.alike)},
                       {"faster", json_list(standing.faster, one)}});
 }
 

@@ -68,6 +68,7 @@ std::vector<TunedForm> overlapped_zero1() {
   const JsonMember beside("overlap", "backward"), gather("overlap_param_gather", true), nodes("shard_group", "node");
   return {{Framework::kPytorch, "overlap grad reduce", {beside}},
           {Framework::kDeepspeed, "overlap grad reduce", {beside}},
+          {Framework::kDeepspeed, "overlap grad reduce, bucket size 25 MiB", {beside, {"bucket_cap_mb", 25}}},
           {Framework::kMegatron, "overlap grad reduce + param gather", {beside, gather}},
           {Framework::kMegatron,
            "overlap grad reduce + param gather, bucket size 25 MiB",
@@ -131,7 +132,9 @@ std::vector<ScheduleTraits> synchronous_schedules() {
        .tuned = {{Framework::kPytorch, "prefetch 2", {{"prefetch", 2}}},
                  {Framework::kPytorch, "HSDP, one all-reduce", {nodes, all_reduce}},
                  {Framework::kPytorch, "HSDP, no reshard, one all-reduce", {nodes, all_reduce, keep, keep_too}},
-                 {Framework::kPytorch, "HSDP, no reshard, one gradient sync", {nodes, one_sync, keep, keep_too}}},
+                 {Framework::kPytorch, "HSDP, no reshard, one gradient sync", {nodes, one_sync, keep, keep_too}},
+                 {Framework::kDeepspeed, "", {}},
+                 {Framework::kDeepspeed, "MiCS", {nodes, all_reduce}}},
        .trains_as = "zero1"},
   };
 }

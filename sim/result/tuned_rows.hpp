@@ -22,13 +22,15 @@ struct AddedSchedule {
   bool balanced = false;     ///< its work is divided by speed, which the form does not say
   bool fixed_batch = false;  ///< it waits for late communication instead of accumulating more; likewise
   int micro_batch_size = 0;  ///< ScheduleSpec::micro_batch_size; likewise
+  int virtual_stages = 0;    ///< ScheduleSpec::chunks; likewise
 
   bool own() const { return entry.kind == JsonKind::kNull; }
   /// It is one of the scenario's own schedules as it stands there.
   bool repeats() const { return own() && set.empty(); }
   /// "zero1, overlap grad reduce + param gather, micro-batch 8, balanced".
   std::string name() const {
-    return form + (fixed_batch ? ", fixed batch" : "") +
+    return form + (virtual_stages > 1 ? ", VPP " + std::to_string(virtual_stages) : "") +
+           (virtual_stages == 1 ? ", not interleaved" : "") + (fixed_batch ? ", fixed batch" : "") +
            (micro_batch_size > 0 ? ", micro-batch " + std::to_string(micro_batch_size) : "") +
            (balanced ? ", balanced" : "");
   }

@@ -48,15 +48,13 @@ ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) 
   return spec;
 }
 
-/// Reads the candidate's entry; nothing where it cannot be had here.
-std::optional<Candidate> read_candidate(const Scenario& scenario, Framework framework, AddedSchedule added) {
+/// What an entry of "schedules" says under that framework; nothing where it cannot be had here.
+std::optional<ScheduleSpec> read_entry(const Scenario& scenario, Framework framework, JsonValue entry) {
   Training training = scenario.training;
   training.framework = framework;
-  JsonValue entry = added.entry;
   Diagnostics diagnostics;
   ScheduleSpec spec = read_schedule(entry, "", training, scenario.cluster, diagnostics);
-  if (!diagnostics.errors.empty()) return std::nullopt;
-  return Candidate{std::move(spec), std::move(added), framework};
+  return diagnostics.errors.empty() ? std::optional(std::move(spec)) : std::nullopt;
 }
 
 /// What makes another framework's schedule run beside the scenario's own code: its optimizer and its host stay.
@@ -87,26 +85,51 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTr
                              {"gradient_dtype", name_of(dtypes.gradient_dtype)},
                              {"optimizer_dtype", name_of(dtypes.optimizer_dtype)}});
   for (const JsonMember& key : form.keys) added.entry.members.push_back(key);
-  return read_candidate(scenario, form.framework, std::move(added));
+  std::optional<ScheduleSpec> spec = read_entry(scenario, form.framework, added.entry);
+  if (!spec) return std::nullopt;
+  return Candidate{std::move(*spec), std::move(added), form.framework};
 }
 
-/// The same with other equal chunks of the model on each stage, which whoever tunes tries too.
+/// The same that waits for late communication instead of accumulating more.
+Candidate at_fixed_batch(Candidate candidate) {
+  candidate.spec.late_communication = LateCommunication::kWait;
+  candidate.added.fixed_batch = true;
+  return candidate;
+}
+
+/// The same with so many chunks of the model on each stage; nothing where the framework does not have it so.
+std::optional<Candidate> with_chunks(const Scenario& scenario, Candidate candidate, int chunks) {
+  const Training& training = scenario.training;
+  ScheduleSpec& spec = candidate.spec;
+  AddedSchedule& added = candidate.added;
+  JsonValue entry = added.own() ? json_object({{"name", traits_of(spec).name}}) : added.entry;
+  entry.set("virtual_pipeline_stages", chunks);
+  if (!spec.pipeline_flush) entry.set("pipeline_flush", false);
+  std::optional<ScheduleSpec> read = read_entry(scenario, training.framework, entry);
+  if (!read) {  // then perhaps with more micro-batches: at_size() asks whether as many as there are go through
+    entry.set("micro_batch_size", 1);
+    read = read_entry(scenario, training.framework, entry);
+  }
+  if (!read) return std::nullopt;
+  if (!added.own()) spec = *read;
+  // Interleaved chunks may have to wait for late communication, which is then what reading an entry gives.
+  if (accumulates_while_waiting(spec) && !accumulates_while_waiting(*read)) candidate = at_fixed_batch(candidate);
+  spec.chunks = added.virtual_stages = chunks;
+  spec.micro_batch_size = added.micro_batch_size = 0;
+  if (spec.overlap_param_gather)
+    spec.align_param_gather = !aligned_gathers(training.framework, parallel_of(training, spec)).empty();
+  return candidate;
+}
+
+/// The same with other numbers of chunks of the model on each stage, which whoever tunes tries too.
 Candidates with_other_chunks(const Scenario& scenario, const Candidate& candidate) {
   Candidates others;
-  const Parallel& parallel = scenario.training.parallel;
-  const int blocks = scenario.model.num_hidden_layers, stages = parallel.pipeline;
+  const int stages = scenario.training.parallel.pipeline;
+  const int now = parallel_of(scenario.training, candidate.spec).chunks;
   // Most first, which have the smallest bubble: fewer need not be played where that is more than all of their time.
-  for (int chunks = (blocks + 2) / stages; stages > 1 && chunks > 0; --chunks) {
-    if (!are_even_runs(scenario.training.framework, blocks, 1LL * stages * chunks) || chunks == parallel.chunks)
-      continue;
-    AddedSchedule added = candidate.added;
-    added.micro_batch_size = 0;
-    added.form += chunks == 1 ? ", not interleaved" : fmt::format(", VPP {}", chunks);
-    added.entry.set("label", added.form);
-    added.entry.set("virtual_pipeline_stages", chunks);
-    if (std::optional<Candidate> each = read_candidate(scenario, scenario.training.framework, std::move(added)))
-      others.push_back(std::move(*each));
-  }
+  for (int chunks = (scenario.model.num_hidden_layers + 2) / stages; stages > 1 && chunks > 0; --chunks)
+    if (chunks != now)
+      if (std::optional<Candidate> each = with_chunks(scenario, candidate, chunks)) others.push_back(std::move(*each));
   return others;
 }
 
@@ -345,6 +368,8 @@ AddedSchedule written_down(const Candidate& candidate, const ScheduleSpec& spec)
   };
   if (added.balanced) set("balance", name_of(spec.balance));
   if (added.fixed_batch) set("late_communication", "wait");
+  if (added.virtual_stages > 0) set("virtual_pipeline_stages", added.virtual_stages);
+  if (added.virtual_stages > 0 && spec.overlap_param_gather) set("align_param_gather", spec.align_param_gather);
   if (added.micro_batch_size > 0) set("micro_batch_size", added.micro_batch_size);
   if (!added.own()) added.entry.set("label", added.name());
   return added;
@@ -360,16 +385,9 @@ AddedSchedule add(Scenario& scenario, std::vector<int>& chosen, const Candidate&
   return added;
 }
 
-/// The same that waits for late communication instead of accumulating more.
-Candidate at_fixed_batch(Candidate candidate) {
-  candidate.spec.late_communication = LateCommunication::kWait;
-  candidate.added.fixed_batch = true;
-  return candidate;
-}
-
-/// Of one schedule the micro-batch, or of unlike GPUs the division, at which it is fastest without a caveat, or else at
-/// all. Where micro-batches are drawn only the one that is the best without that is played, beside the written one; of
-/// few GPUs whose sequences differ all are.
+/// Of one schedule the chunks of a stage and the micro-batch, or of unlike GPUs the division, at which it is fastest
+/// without a caveat, or else at all. Where micro-batches are drawn only the one that is the best without that is
+/// played, beside the written one; of few GPUs whose sequences differ all are.
 RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& ranked,
                         const Evaluations& evaluations) {
   const WinnerRule rule;
@@ -388,8 +406,10 @@ RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& 
   divided.spec = balanced_where_unlike(candidate.spec, scenario);
   divided.added.balanced = !(divided.spec == candidate.spec);
   if (divided.added.balanced) take(divided);
-  if (micro_batches(scenario).size() == 1) return best;
-  for (const Entrant& each : ranked.entrants({Candidate(candidate)})) {
+  Candidates forms = with_other_chunks(scenario, candidate);
+  if (forms.empty() && micro_batches(scenario).size() == 1) return best;
+  forms.push_back(candidate);
+  for (const Entrant& each : ranked.entrants(forms)) {
     const double tokens = scenario.training.sequence_length / std::get<1>(each.least);  // a second, at most
     const bool unfit = std::get<0>(each.least) > -rule.fit_probability;
     if (unfit || (!drawn && badness(best) <= std::pair(false, -tokens))) continue;
@@ -408,7 +428,7 @@ void search_own(const Scenario& scenario, const ScheduleSpec& dtypes, Fastest& f
   own.insert(own.end(), written.begin(), written.end());
   fastest.search(own, ranked);
   steps.over();
-  if (const std::optional<Played>& best = fastest.best; best && !best->candidate.added.own()) {
+  if (const std::optional<Played>& best = fastest.best) {
     Candidates others = with_other_chunks(scenario, best->candidate);
     // Where it does not fit, fewer chunks are a way out if they do, and else only slower.
     if (std::get<0>(best->badness) > -WinnerRule{}.fit_probability)
@@ -470,8 +490,7 @@ void tune_grown(const Scenario& scenario, double samples, const ScheduleSpec& dt
 }
 
 /// Of the chosen that are delayed or local the one that would win among them. One whose batch grows is there at the
-/// batch that was asked for as well, where it is faster than the best synchronous one. `best`: seconds a sample of
-/// that at so many samples.
+/// batch that was asked for as well. `best`: seconds a sample of the synchronous one at so many samples.
 std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vector<int>& chosen, Ranked& ranked,
                                       const std::function<double(double samples)>& best,
                                       const Evaluations& evaluations) {
@@ -485,15 +504,12 @@ std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vecto
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
     if (is_synchronous(spec)) continue;
-    best(run_schedule(scenario, spec, evaluations).samples_per_update);  // which is a row as well
+    const RunResult written = run_schedule(scenario, spec, evaluations);
+    best(written.samples_per_update);  // which is a row as well
     candidates.push_back(as_written(scenario, static_cast<std::size_t>(index)));
-    contenders.push_back(tuned(candidates.back()));
-    if (!accumulates_while_waiting(spec) || caveats_of(contenders.back(), {}).batch_growth == 1) continue;
-    Candidate fixed = at_fixed_batch(as_written(scenario, static_cast<std::size_t>(index)));
-    const Contender contender = tuned(fixed);
-    if (contender.score < kNoticeablyFaster) continue;
-    candidates.push_back(std::move(fixed));
-    contenders.push_back(contender);
+    if (accumulates_while_waiting(spec) && caveats_of(contender_of(written, {}), {}).batch_growth > 1)
+      candidates.push_back(at_fixed_batch(candidates.back()));
+    while (contenders.size() < candidates.size()) contenders.push_back(tuned(candidates[contenders.size()]));
   }
   const std::optional<std::size_t> winner = standing_of(contenders, {}).best();
   return winner ? std::optional(candidates[*winner]) : std::nullopt;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "models/price/interval.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
@@ -96,6 +97,27 @@ std::vector<Contender> contenders_of(const std::vector<RunResult>& results, cons
   return contenders;
 }
 
+std::optional<std::size_t> alike_of(const Scenario& scenario, const std::vector<RunResult>& results,
+                                    const Standing& standing, const Tuned& tuned) {
+  if (!standing.winner || is_decided_by_loss(results[*standing.winner])) return std::nullopt;
+  const std::size_t winner = *standing.winner;
+  const auto synchronous = [&](std::size_t i) {
+    const ScheduleSpec* const spec = schedule_labelled(scenario, results[i].label);
+    return spec != nullptr && is_synchronous(*spec);
+  };
+  std::optional<std::size_t> near;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const bool other_side = !tuned.synchronous || synchronous(i) != synchronous(winner);
+    const bool repeats =
+        tuned.synchronous && tuned.synchronous->repeats() && tuned.synchronous->label == results[i].label;
+    if (i == winner || !standing.caveats[i].none() || standing.times[i] <= 0 || !other_side || repeats) continue;
+    const double spread = ratio_spread(results[i].spread, results[winner].spread);
+    if (interval_80(1 / standing.times[i], spread).low <= 1 && (!near || standing.times[i] > standing.times[*near]))
+      near = i;
+  }
+  return near;
+}
+
 Standing standing_of(const Scenario& scenario, const std::vector<RunResult>& results, const WinnerRule& rule,
                      const Evaluations& evaluations, const Tuned& tuned) {
   Standing standing = standing_of(contenders_of(results, scenario.baseline), rule);
@@ -117,6 +139,7 @@ Standing standing_of(const Scenario& scenario, const std::vector<RunResult>& res
     }
   }
   name_faster(standing);
+  standing.alike = alike_of(scenario, results, standing, tuned);
   return standing;
 }
 

@@ -53,6 +53,7 @@ struct Standing {
   std::optional<std::size_t> winner;   ///< the highest score without a caveat
   std::optional<std::size_t> nearest;  ///< where nobody wins: of those that may fit the one of the fewest caveats
   std::vector<std::size_t> faster;     ///< than best(), by more than kNoticeablyFaster: each with a caveat
+  std::optional<std::size_t> alike{};  ///< alike_of() them, where they are results
 
   std::optional<std::size_t> best() const { return winner ? winner : nearest; }
 };
@@ -69,6 +70,12 @@ bool is_decided_by_loss(const RunResult& result);
 /// is_decided_by_loss() it is the speedup to the loss, and what that charges for is no caveat any more. `baseline`: its
 /// label.
 std::vector<Contender> contenders_of(const std::vector<RunResult>& results, const std::string& baseline);
+
+/// The fastest other one without a caveat where the interval of the ratio of the two holds 1: it cannot be told apart
+/// from the winner. Where both sides are tuned it is of the other side: what a schedule gains over another of its own
+/// is no answer.
+std::optional<std::size_t> alike_of(const Scenario& scenario, const std::vector<RunResult>& results,
+                                    const Standing& standing, const Tuned& tuned);
 
 /// Of these; `times` of one with a caveat whose batch is not the winner's are over the winner played at that batch, as
 /// accumulating() has it. Where the winner cannot do so few samples they stay the ratio of the scores.

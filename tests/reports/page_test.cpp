@@ -214,7 +214,9 @@ TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
 class Answer : public testing::Test {
  protected:
   std::string said(const FairComparison& fair = {}) const {
-    return answer_in_words(scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), fair, tuned);
+    Standing standing = standing_of(contenders_of(results, scenario.baseline), {});
+    standing.alike = alike_of(scenario, results, standing, tuned);
+    return answer_in_words(scenario, results, standing, fair, tuned);
   }
   /// The best synchronous schedule has a row of its own, as fast as the first.
   void add_best_synchronous() {
