@@ -339,7 +339,7 @@ TEST(Ladder, GoesByTheBestSynchronousScheduleBeforeItDelays) {
   best.buckets = Buckets::kUnits;
   best.gradient_as_bucket_view = true;
   best.overlap_param_gather = true;
-  const Tuned tuned{.synchronous = AddedSchedule{scenario.schedules.size(), best.label, "zero1, both", "{}", {}}};
+  const Tuned tuned{AddedSchedule{scenario.schedules.size(), best.label, "zero1, both", "{}", {}}, {}, {}, {}, {}};
   scenario.schedules.push_back(best);
   rungs = rungs_between(scenario, serial, dpu, tuned);
   // What is left on the way to the best one are its views of the buckets.
