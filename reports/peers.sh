@@ -40,10 +40,10 @@ table() {
     index($2, source) != 1 || !(substr($2, length(source) + 1) in theirs) { next }
     {
       name = substr($2, length(source) + 1)
-      measured = seconds($5)
+      measured = seconds($3)
       error = unit == "s" ? 100 * (theirs[name] / measured - 1) : 100 * (1 / (1 + theirs[name] / 100) - 1)
-      printf "| %s | %s | %.3g s | %+.1f %% | %s | %s | %s |\n", name, $5, measured * (1 + error / 100), error, $6, $8, $7
-      ++rows; their += size(error); our += size($8 + 0); left += size($7 + 0)
+      printf "| %s | %s | %.3g s | %+.1f %% | %s | %s | %s |\n", name, $3, measured * (1 + error / 100), error, $4, $6, $5
+      ++rows; their += size(error); our += size($6 + 0); left += size($5 + 0)
     }
     END {
       if (!rows) exit 1
