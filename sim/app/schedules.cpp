@@ -53,7 +53,8 @@ Option tuned_option() {
 void add_tuned(ChosenSchedules& chosen, const Evaluations& evaluations, const Arguments& arguments) {
   if (arguments.flag("--no-tuned")) return;
   const Progress progress("tuning both sides");
-  Tuned& tuned = chosen.tuned = add_tuned(chosen.scenario, chosen.indices, evaluations);
+  Tuned& tuned = chosen.tuned =
+      add_tuned(chosen.scenario, chosen.indices, evaluations, false, winner_rule_of(arguments));
   if (tuned.synchronous) tuned.beyond = beyond_schedules(WhatIf(chosen, evaluations, tuned), tuned.synchronous->index);
 }
 

@@ -25,7 +25,6 @@
 #include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
-#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 namespace {
@@ -388,9 +387,8 @@ AddedSchedule add(Scenario& scenario, std::vector<int>& chosen, const Candidate&
 /// Of one schedule the chunks of a stage and the micro-batch, or of unlike GPUs the division, at which it is fastest
 /// without a caveat, or else at all. Where micro-batches are drawn only the one that is the best without that is
 /// played, beside the written one; of few GPUs whose sequences differ all are.
-RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& ranked,
-                        const Evaluations& evaluations) {
-  const WinnerRule rule;
+RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& ranked, const Evaluations& evaluations,
+                        const WinnerRule& rule) {
   const bool drawn = scenario.training.unsteady.varies();
   const auto badness = [&](const RunResult& result) {
     return std::pair(!caveats_of(contender_of(result, {}), rule).none(), -result.tokens_per_second);
@@ -492,12 +490,12 @@ void tune_grown(const Scenario& scenario, double samples, const ScheduleSpec& dt
 /// Of the chosen that are delayed or local the one that would win among them. One whose batch grows is there at the
 /// batch that was asked for as well. `best`: seconds a sample of the synchronous one at so many samples.
 std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vector<int>& chosen, Ranked& ranked,
-                                      const std::function<double(double samples)>& best,
-                                      const Evaluations& evaluations) {
+                                      const std::function<double(double samples)>& best, const Evaluations& evaluations,
+                                      const WinnerRule& rule) {
   Candidates candidates;
   std::vector<Contender> contenders;
   const auto tuned = [&](Candidate& candidate) {
-    const RunResult result = fastest_split(scenario, candidate, ranked, evaluations);
+    const RunResult result = fastest_split(scenario, candidate, ranked, evaluations, rule);
     const double samples = result.samples_per_update;
     return contender_of(result, best(samples) * samples / result.update_time.value);
   };
@@ -507,17 +505,18 @@ std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vecto
     const RunResult written = run_schedule(scenario, spec, evaluations);
     best(written.samples_per_update);  // which is a row as well
     candidates.push_back(as_written(scenario, static_cast<std::size_t>(index)));
-    if (accumulates_while_waiting(spec) && caveats_of(contender_of(written, {}), {}).batch_growth > 1)
+    if (accumulates_while_waiting(spec) && caveats_of(contender_of(written, {}), rule).batch_growth > 1)
       candidates.push_back(at_fixed_batch(candidates.back()));
     while (contenders.size() < candidates.size()) contenders.push_back(tuned(candidates[contenders.size()]));
   }
-  const std::optional<std::size_t> winner = standing_of(contenders, {}).best();
+  const std::optional<std::size_t> winner = standing_of(contenders, rule).best();
   return winner ? std::optional(candidates[*winner]) : std::nullopt;
 }
 
 }  // namespace
 
-Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns) {
+Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns,
+                const WinnerRule& rule) {
   const Stage stage("tuning both sides");
   Tuned tuned;
   if (chosen.empty()) return tuned;
@@ -549,7 +548,7 @@ Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations&
     const TunedBatch* const there = tuned.at(samples);
     return there == nullptr ? time : std::min(time, there->time);
   };
-  const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations);
+  const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations, rule);
   if (delayed && delayed->added.name() == delayed->added.form) {
     tuned.delayed = delayed->added;
     if (columns) chosen.push_back(static_cast<int>(delayed->added.index));

@@ -10,6 +10,7 @@
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/what_if.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 
@@ -29,11 +30,12 @@ inline constexpr const char* kBestDelayedRow = "best delayed or local";
 /// first delayed or local schedule, or else of its first one. Forms are ranked on the contention-free network without
 /// what is drawn; those that come within a few percent of the first, and the scenario's own, are played. A form of
 /// another framework that is faster still becomes Tuned::elsewhere. The other one is of the chosen schedules that
-/// are delayed or local; who breaks the rule comes after who does not.
+/// are delayed or local; who breaks the `rule` comes after who does not.
 ///
 /// Adds nothing where the scenario can run no synchronous schedule. In a table that has both as `columns` at every
 /// point the place of a first one that is not added stands in `chosen` once more.
-Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns = false);
+Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations& evaluations, bool columns = false,
+                const WinnerRule& rule = {});
 
 /// Of the best synchronous schedule, `best` of the scenario's, what stands beyond schedules: compiled kernels,
 /// FlashAttention, a fused optimizer and overlapped tensor-parallel collectives, as far as they load here, keep it

@@ -31,10 +31,10 @@ std::vector<int> all_of(const Scenario& scenario) { return chosen_schedules(scen
 struct Compared : std::vector<RunResult> {
   Tuned tuned;
 };
-Compared compared(Scenario& scenario, NetworkKind network = NetworkKind::kReference) {
+Compared compared(Scenario& scenario, NetworkKind network = NetworkKind::kReference, const WinnerRule& rule = {}) {
   std::vector<int> chosen = all_of(scenario);
   const Evaluations evaluations(network);
-  const Tuned tuned = add_tuned(scenario, chosen, evaluations);
+  const Tuned tuned = add_tuned(scenario, chosen, evaluations, false, rule);
   return {compare(scenario, chosen, evaluations, tuned), tuned};
 }
 
@@ -389,6 +389,11 @@ TEST(Tuned, WhoseBatchGrowsIsTriedAtTheBatchThatWasAskedForToo) {
   const Scenario written = load_scenario("mixed_a100_v100", sets).scenario;
   const RunResult same = run_schedule(written, *schedule_labelled(written, "acco"), NetworkKind::kSimgrid);
   EXPECT_EQ(same.update_time.value, fixed.update_time.value);
+  // Whom a larger batch suits has the one that grows.
+  Scenario grown = load_scenario("mixed_a100_v100", slow).scenario;
+  WinnerRule rule;
+  rule.batch_growth = 10;
+  EXPECT_FALSE(compared(grown, NetworkKind::kSimgrid, rule).tuned.delayed->fixed_batch);
 }
 
 TEST(Tuned, MicroBatchesThatAreCutAnewGoThroughThePipelineInGroupsOfTheirOwn) {
