@@ -104,8 +104,10 @@ std::optional<Candidate> with_chunks(const Scenario& scenario, Candidate candida
   JsonValue entry = added.own() ? json_object({{"name", traits_of(spec).name}}) : added.entry;
   entry.set("virtual_pipeline_stages", chunks);
   if (!spec.pipeline_flush) entry.set("pipeline_flush", false);
+  const bool told = added.own() && spec.micro_batch_size > 0 && added.micro_batch_size == 0;  // which stays
+  if (told) entry.set("micro_batch_size", spec.micro_batch_size);
   std::optional<ScheduleSpec> read = read_entry(scenario, training.framework, entry);
-  if (!read) {  // then perhaps with more micro-batches: at_size() asks whether as many as there are go through
+  if (!read && !told) {  // then perhaps with more micro-batches: at_size() asks whether as many as there are go through
     entry.set("micro_batch_size", 1);
     read = read_entry(scenario, training.framework, entry);
   }
@@ -113,8 +115,11 @@ std::optional<Candidate> with_chunks(const Scenario& scenario, Candidate candida
   if (!added.own()) spec = *read;
   // Interleaved chunks may have to wait for late communication, which is then what reading an entry gives.
   if (accumulates_while_waiting(spec) && !accumulates_while_waiting(*read)) candidate = at_fixed_batch(candidate);
+  // Whoever looks after every group of micro-batches that goes through together still does.
+  if (spec.poll_every == micro_batches_apart(parallel_of(training, spec))) spec.poll_every = read->poll_every;
   spec.chunks = added.virtual_stages = chunks;
-  spec.micro_batch_size = added.micro_batch_size = 0;
+  added.micro_batch_size = 0;
+  if (!told) spec.micro_batch_size = 0;
   if (spec.overlap_param_gather)
     spec.align_param_gather = !aligned_gathers(training.framework, parallel_of(training, spec)).empty();
   return candidate;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "build_info/project.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -394,6 +395,22 @@ TEST(Tuned, WhoseBatchGrowsIsTriedAtTheBatchThatWasAskedForToo) {
   WinnerRule rule;
   rule.batch_growth = 10;
   EXPECT_FALSE(compared(grown, NetworkKind::kSimgrid, rule).tuned.delayed->fixed_batch);
+}
+
+TEST(Tuned, WhatIsListedIsWrittenDownByItsSettings) {
+  // Other virtual stages of a schedule with a micro-batch of its own, which stays.
+  const std::string file = std::string(kSourceFolder) + "/scenarios/three_d/llama_3_8b_64.json";
+  const std::vector<std::string> own = {R"(/schedules=[{"name": "zero1"}, {"name": "acco", "micro_batch_size": 2}])",
+                                        "/baseline=zero1", "/published={}"};
+  Scenario scenario = load_scenario(file, own).scenario;
+  const Compared results = compared(scenario, NetworkKind::kSimgrid);
+  const AddedSchedule& added = *results.tuned.delayed;
+  ASSERT_GT(added.virtual_stages, 1) << added.name();
+  std::vector<std::string> sets = own;
+  sets.insert(sets.end(), added.set.begin(), added.set.end());
+  const Scenario written = load_scenario(file, sets).scenario;
+  EXPECT_EQ(run_schedule(written, written.schedules.back(), NetworkKind::kSimgrid).update_time.value,
+            results[results.size() - 2].update_time.value);
 }
 
 TEST(Tuned, MicroBatchesThatAreCutAnewGoThroughThePipelineInGroupsOfTheirOwn) {
