@@ -304,7 +304,8 @@ bool is_by_chance(const EventGraph& graph) {
 
 TEST(Fold, EveryRankOfAScheduleDoesTheSameFoldedOrNot) {
   std::size_t played = 0, ranks = 0, folded_ranks = 0, on_shared_links = 0;
-  for (int seed = 0; played < 200; ++seed) {
+  const auto all = static_cast<std::size_t>(cases(200, 10));
+  for (int seed = 0; played < all; ++seed) {
     Random random(seed);
     const Scenario scenario = random_nodes(random);
     const ScheduleSpec spec = random_sharded(random, scenario.cluster);
@@ -318,7 +319,7 @@ TEST(Fold, EveryRankOfAScheduleDoesTheSameFoldedOrNot) {
     expect_same_by_rank(graph, folded, spec.label + " seed " + std::to_string(seed));
   }
   EXPECT_LT(2 * folded_ranks, ranks) << "most of these ranks are meant to be equal";
-  EXPECT_GT(on_shared_links, 80u);
+  EXPECT_GT(10 * on_shared_links, 4 * all);
 }
 
 TEST(Fold, EqualIslandsAreOneThoughEachHasTwoCommunicators) {

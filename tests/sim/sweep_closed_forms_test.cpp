@@ -81,7 +81,8 @@ Point point_at(const Sweep& sweep, const Heading& heading, std::size_t index) {
 std::vector<Point> points_of(const Sweep& sweep) {
   const Heading heading = heading_of(sweep, NetworkKind::kSimgrid);
   std::vector<Point> points;
-  for (std::size_t i = 0; i < kPoints.size(); i += thorough() ? 1 : 10) {
+  for (std::size_t i = 0; i < kPoints.size(); ++i) {
+    if (!thorough(i)) continue;
     const auto& [nodes, rate] = kPoints[i];
     points.push_back(point_at(sweep, heading, nodes * heading.axes[1].values.size() + rate));
   }

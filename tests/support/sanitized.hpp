@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -22,20 +23,20 @@ namespace accosim {
 
 inline constexpr bool kSanitized = ACCOSIM_SANITIZED != 0;
 
-/// All that a test can ask: in a plain build, and under the sanitizers where it is this test's turn among ten, which
-/// ACCOSIM_THOROUGH_TURN (0 to 9) gives. Else it runs a part of what takes long, since they look for what any case
-/// shows.
-inline bool thorough() {
+/// Whether a part of a test that takes long is due: always in a plain build, and under the sanitizers where it is the
+/// part's turn among ten, which ACCOSIM_THOROUGH_TURN (0 to 9) gives, so that a landing pays for a tenth of them. Ten
+/// parts one after the other have every turn.
+inline bool thorough(std::size_t part = 0) {
   if constexpr (!kSanitized) return true;
   const char* const turn = std::getenv("ACCOSIM_THOROUGH_TURN");
   const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
-  if (turn == nullptr || test == nullptr) return false;
+  if (test == nullptr) return false;
   const std::string name = std::string(test->test_suite_name()) + "." + test->name();
-  return static_cast<int>(std::hash<std::string>{}(name) % 10) == std::atoi(turn);
+  return (std::hash<std::string>{}(name) + part) % 10 == static_cast<std::size_t>(turn == nullptr ? 0 : std::atoi(turn));
 }
 
-/// Random cases of a property: all where the tests are thorough, else one in `share`, which is more than 5 where a case
-/// takes long.
-inline int cases(int all, int share = 5) { return thorough() ? all : (all + share - 1) / share; }
+/// Random cases of a property: under the sanitizers one in `share`, which is more than 5 where a case takes long, since
+/// they look for what any case shows.
+inline int cases(int all, int share = 5) { return kSanitized ? (all + share - 1) / share : all; }
 
 }  // namespace accosim

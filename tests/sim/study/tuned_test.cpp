@@ -292,7 +292,8 @@ TEST(Tuned, IsWhatAnEnumerationFinds) {
       // Hybrids are ahead without contention, many of them, and behind with it.
       {"finetune_2x4_a100", {"/cluster/nodes/*/nics/bandwidth=100 Gbit/s", "/cluster/nodes/*/count=4"}},
   };
-  for (std::size_t i = 0; i < (thorough() ? all.size() : 1); ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i > 0 && !thorough(i)) continue;
     const Case& each = all[i];
     Scenario scenario = load_scenario(each.name, each.sets).scenario;
     std::erase_if(scenario.schedules, [](const ScheduleSpec& spec) { return spec.name != "acco"; });
