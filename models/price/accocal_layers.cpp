@@ -59,7 +59,7 @@ Kernel kernel_of(const StepLaunch& launch, Dtype storage) {
   return accocal_kernel(launch.kernel, storage, launch.rows, launch.columns);
 }
 
-std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dtype storage) {
+Layers accocal_layers(const Model& model, const AccocalSizes& z, Dtype storage) {
   const Bytes e = bytes_of(storage);
   const double d = z.width, t = z.tokens(), td = t * d, square = z.sequences * z.heads * z.context * z.context;
   const Bytes per_token = 2 * t * kWord;  // a norm's mean and scale
@@ -95,7 +95,7 @@ std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dty
   find(head, "lm head").activations = td * e;
   find(head, "cross entropy").activations = padded_vocabulary(z.vocabulary) * t * e + t * kWord;
 
-  std::vector<Layer> layers{embedding};
+  Layers layers{embedding};
   layers.insert(layers.end(), static_cast<std::size_t>(z.layers), block);
   layers.push_back(head);
   return layers;

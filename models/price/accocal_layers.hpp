@@ -21,6 +21,6 @@ Kernel kernel_of(const StepLaunch& launch, Dtype storage);
 /// L^2 elements, with t tokens of width d in B sequences of length L and H heads (x before both norms, the norms'
 /// results, q, k and v, attention's weights and result, up before and after its gelu), and mean and scale of both
 /// norms.
-std::vector<Layer> accocal_layers(const Model& model, const AccocalSizes& z, Dtype storage);
+Layers accocal_layers(const Model& model, const AccocalSizes& z, Dtype storage);
 
 }  // namespace accosim

@@ -154,14 +154,13 @@ Trust trust_of(const Kernel& kernel, const Device& device, Dtype compute) {
   return {Basis::kMeasured, quality->spread, quality->inherited, quality->other_generation,
           extrapolated(kernel, *quality)};
 }
-Bill bill_of(const std::vector<Layer>& layers, const Device& device, Dtype compute) {
+Bill bill_of(const Layers& layers, const Device& device, Dtype compute) {
   BillMaker maker(device, compute);
   Bill& bill = maker.bill();
   bill.layer_of.reserve(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto same = std::find_if(bill.layers.begin(), bill.layers.end(), [&](const BilledLayer& each) {
-      return layers[each.indices.front()].operators == layers[i].operators;
-    });
+    const auto same = std::find_if(bill.layers.begin(), bill.layers.end(),
+                                   [&](const BilledLayer& each) { return layers[each.indices.front()] == layers[i]; });
     const auto index = static_cast<std::size_t>(same - bill.layers.begin());
     if (same == bill.layers.end()) maker.add(layers[i]);
     bill.layers[index].indices.push_back(i);

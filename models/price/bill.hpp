@@ -125,7 +125,7 @@ struct Bill {
 /// host takes longer to launch it than the GPU to run it. Compute-bound: GEMMs and attention whose bytes alone would
 /// take less than half of their time. Memory-bound: the rest. `compute` is the matmul dtype; the loader has made sure
 /// that the device has a peak for it.
-Bill bill_of(const std::vector<Layer>& layers, const Device& device, Dtype compute);
+Bill bill_of(const Layers& layers, const Device& device, Dtype compute);
 
 /// Expands a list with one entry per distinct layer (Bill::layers) to one entry per layer of the model.
 template <typename T>

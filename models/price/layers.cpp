@@ -231,8 +231,8 @@ bool is_recomputed(const RecomputedBlocks& blocks, int own, int in_chunk) {
 namespace {
 
 /// Those of these ranges, one after the other.
-std::vector<Layer> layers_in(const std::vector<LayerRange>& ranges, const Model& model, const Workload& workload,
-                             const ModelShare& share) {
+Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, const Workload& workload,
+                 const ModelShare& share) {
   const bool whole_only = family_of(model).measured || workload.implementation == Implementation::kAccocal;
   if (share.tensor > 1 && whole_only) throw std::logic_error("these layers are not split");
   if (family_of(model).measured) {
@@ -248,8 +248,8 @@ std::vector<Layer> layers_in(const std::vector<LayerRange>& ranges, const Model&
     return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
                           workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
   using Kind = std::pair<int, bool>;
-  std::vector<std::pair<Kind, Layer>> built;  // by window and recomputation: equal blocks are built once
-  const auto block = [&](int i, bool recomputed) -> const Layer& {
+  std::vector<std::pair<Kind, Shared<Layer>>> built;  // by window and recomputation: equal blocks are built once
+  const auto block = [&](int i, bool recomputed) {
     const auto index = static_cast<std::size_t>(i);
     const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
     const Kind kind{window, recomputed};
@@ -258,24 +258,24 @@ std::vector<Layer> layers_in(const std::vector<LayerRange>& ranges, const Model&
       same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, kind.second)});
     return same->second;
   };
-  std::vector<Layer> layers;
+  Layers layers;
   int own = 0;
   for (const LayerRange& range : ranges) {
     int in_chunk = 0;
     for (int i = range.begin; i < range.end; ++i)
       if (i == 0)
-        layers.push_back(embedding_layer(model, z));
+        layers.emplace_back(embedding_layer(model, z));
       else if (i <= model.num_hidden_layers)
         layers.push_back(block(i - 1, is_recomputed(workload.recomputed_blocks, own++, in_chunk++)));
       else
-        layers.push_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
+        layers.emplace_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
   }
   return layers;
 }
 
 }  // namespace
 
-std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
+Layers layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
   return layers_in({{0, model.num_hidden_layers + 2}}, model, workload, share);
 }
 
@@ -322,7 +322,7 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share) {
   return ranges;
 }
 
-std::vector<Layer> own_layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
+Layers own_layers_of(const Model& model, const Workload& workload, const ModelShare& share) {
   if (share.stages == 1 && share.chunks == 1) return layers_of(model, workload, share);
   return layers_in(chunk_ranges(model.num_hidden_layers, share), model, workload, share);
 }

@@ -65,10 +65,10 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share);
 /// Of a share the layers have what one of `tensor` ranks computes and holds of each, with the collectives over them:
 /// columns of the first product of a pair are split and rows of the second, heads and the vocabulary; with `sequence`
 /// also the tokens of what lies between. Layers are those of all stages.
-std::vector<Layer> layers_of(const Model& model, const Workload& workload, const ModelShare& share = {});
+Layers layers_of(const Model& model, const Workload& workload, const ModelShare& share = {});
 
 /// Those of the share's stage alone, one chunk after the other.
-std::vector<Layer> own_layers_of(const Model& model, const Workload& workload, const ModelShare& share);
+Layers own_layers_of(const Model& model, const Workload& workload, const ModelShare& share);
 
 /// What the modules of eager code register as buffers: the causal masks of transformers' gpt2 and gpt_neo, a byte for
 /// each pair of positions and layer.

@@ -274,7 +274,7 @@ MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bo
     add_replicated_states(moment, input, z, l);
   if (traits_of(input.schedule).local && !input.accocal) add_exchange(moment, input, z);
   const Bytes held = z.in_flight + z.held[l];  // by the layers that the backward pass has not reached
-  const bool head = l + 1 == input.layers.size() && (is_whole(input) || input.layers[l].kind == LayerKind::kHead);
+  const bool head = l + 1 == input.layers.size() && (is_whole(input) || input.layers[l]->kind == LayerKind::kHead);
   const Bytes here = kept(input.layers[l]) + workspace(input.layers[l]);
   moment.add(MemoryUse::kActivations, head ? held : held + here);
   if (head) moment.add(MemoryUse::kLogitsAndLoss, here);

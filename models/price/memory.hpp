@@ -96,7 +96,7 @@ struct MemoryParts {
 
 struct MemoryInput {
   const ScheduleSpec& schedule;
-  const std::vector<Layer>& layers;
+  const Layers& layers;
   const Device& device;
   int shards = 1;              ///< ranks that share one copy of what is sharded
   int accumulation_steps = 1;  ///< micro-batches an update; between them gradients stay

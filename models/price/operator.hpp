@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/base/names.hpp"
+#include "models/base/shared.hpp"
 #include "models/base/units.hpp"
 #include "models/collectives/ring.hpp"
 #include "models/price/kernel.hpp"
@@ -74,7 +75,12 @@ inline constexpr const char* kNames<LayerKind>[] = {"embedding", "block", "head"
 struct Layer {
   LayerKind kind = LayerKind::kBlock;
   std::vector<Operator> operators;
+
+  bool operator==(const Layer&) const = default;
 };
+
+/// One after the other; equal ones are there once.
+using Layers = std::vector<Shared<Layer>>;
 
 /// What the operators depend on besides the model.
 struct Workload {

@@ -8,7 +8,7 @@
 
 namespace accosim {
 
-std::vector<double> tensors_of(const std::vector<Layer>& layers) {
+std::vector<double> tensors_of(const Layers& layers) {
   std::vector<double> tensors;
   for (const Layer& layer : layers)
     for (const Operator& op : layer.operators) tensors.insert(tensors.end(), op.tensors.begin(), op.tensors.end());
@@ -36,7 +36,7 @@ std::vector<double> zero_redundancy_shares(std::vector<double> tensors, int rank
   return shares;
 }
 
-double largest_share(const std::vector<Layer>& layers, int ranks) {
+double largest_share(const Layers& layers, int ranks) {
   // Whoever looks for a way to fit asks thousands of times about the same model.
   struct Known {
     std::vector<double> tensors;

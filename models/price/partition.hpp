@@ -9,7 +9,7 @@
 namespace accosim {
 
 /// Elements of each tensor, in the order in which the model registers them.
-std::vector<double> tensors_of(const std::vector<Layer>& layers);
+std::vector<double> tensors_of(const Layers& layers);
 
 /// How many tensors there are of each size in elements.
 std::map<double, int> tensor_sizes(const std::vector<double>& tensors);
@@ -20,6 +20,6 @@ std::map<double, int> tensor_sizes(const std::vector<double>& tensors);
 std::vector<double> zero_redundancy_shares(std::vector<double> tensors, int ranks);
 
 /// The largest of these: the time and the memory of the optimizer are its.
-double largest_share(const std::vector<Layer>& layers, int ranks);
+double largest_share(const Layers& layers, int ranks);
 
 }  // namespace accosim

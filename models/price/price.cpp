@@ -58,7 +58,7 @@ RankKind slowed(RankKind kind, const Device& device) {
 }
 
 /// Elements of the first stage's embedding table, and of the last stage's head.
-double table_of(const std::vector<Layer>& layers) {
+double table_of(const Layers& layers) {
   double most = 0;
   for (const Layer& layer : layers)
     if (layer.kind != LayerKind::kBlock)
@@ -364,7 +364,7 @@ StagePace pace_of(const RankKind& kind) {
   Seconds besides{0};
   int count = 0;
   for (std::size_t l = 0; l < kind.layers->size(); ++l) {
-    if ((*kind.layers)[l].kind == LayerKind::kBlock)
+    if ((*kind.layers)[l]->kind == LayerKind::kBlock)
       ++count;
     else
       besides += kind.times[l].forward + kind.times[l].backward;

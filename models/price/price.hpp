@@ -28,7 +28,7 @@ struct RankKind {
   Device device;
   Workload workload;
   ModelShare share{};                         ///< of the model; what follows is of it alone
-  Shared<std::vector<Layer>> layers;          ///< of one chunk after the other
+  Shared<Layers> layers;                      ///< of one chunk after the other
   std::vector<int> chunk_layers{};            ///< how many of them each chunk has
   Bytes message{};                            ///< a micro-batch's activations, as a rank sends them to the next stage
   Bytes gathered{};                           ///< what they are gathered into where they arrive; 0: they are whole

@@ -148,9 +148,9 @@ Work Writer::work_of(const Run& run) const {
 OpRef Writer::add(const Run& run, Seconds duration, bool last) {
   const Piece& of = run.front();
   const bool ends = last && run.back().ends_pass;
-  const OpRef op =
-      program_.compute(lanes_[of.lane], name_of(of.pass), class_of(of.pass), duration, std::exchange(waits_, {}),
-                       last && run.back().ends_micro_batch ? 1 : 0, work_of(run));
+  const OpRef op = program_.compute(lanes_[of.lane], name_of(of.pass), class_of(of.pass), duration, waits_,
+                                    last && run.back().ends_micro_batch ? 1 : 0, work_of(run));
+  waits_.clear();
   program_.set_pass(op, number_of(of), ends);
   return op;
 }
@@ -239,11 +239,11 @@ int Writer::end_of_run(const Pieces& pieces, const std::vector<bool>& awaited, i
 
 void Writer::write_other(const Piece& piece) {
   const int lane = lanes_[piece.lane];
-  const std::vector<OpRef> waits = std::exchange(waits_, {});
-  switch (piece.pass) {
-    case Pass::kMessage: program_.collective(lane, piece.name, piece.message, waits); break;
-    default: program_.compute(lane, piece.name, OpClass::kCopy, piece.duration, waits); break;
-  }
+  if (piece.pass == Pass::kMessage)
+    program_.collective(lane, piece.name, piece.message, waits_);
+  else
+    program_.compute(lane, piece.name, OpClass::kCopy, piece.duration, waits_);
+  waits_.clear();
 }
 
 std::vector<bool> Writer::awaited_in(const Pieces& pieces) const {

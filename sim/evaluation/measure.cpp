@@ -33,7 +33,7 @@ void add(Stretches& stretches, double from, double to) {
 
 Recorder::Recorder(const EventGraph& graph, std::size_t updates, Keep keep)
     : graph_(graph), updates_(updates), keep_(keep), behind_(graph.ranks.size()), ranks_(graph.ranks.size()) {
-  keeps_ = keep == Keep::kAll || updates < 2;
+  keeps_ = keep == Keep::kAll || (keep == Keep::kLastUpdate && updates < 2);
 }
 
 void Recorder::go_on_to(std::size_t updates) {
@@ -74,7 +74,7 @@ void Recorder::take(const Span& span) {
     // wait for the host is the computation's own, and exposes no communication.
     add(rank.busy, span.begin.value, span.end.value + static_cast<double>(span.repeat - 1) * span.period.value);
   }
-  keeps_ = keeps_ || (label.mark == Mark::kUpdate && rank.updates.size() + 1 >= updates_);
+  keeps_ = keeps_ || (keep_ != Keep::kNothing && label.mark == Mark::kUpdate && rank.updates.size() + 1 >= updates_);
   if (keeps_) kept_.push_back(span);
 }
 
@@ -120,6 +120,7 @@ int Recorder::period() const {
   const std::vector<Update>& of = ranks_[0].updates;
   const std::size_t updates = updates_;
   const double tolerance = kSame * (of[updates - 1].end - of[0].end) / static_cast<double>(updates - 1);
+  if (updates == 2) return same_state(1, 0, tolerance) ? 1 : 0;
   for (std::size_t period = 1; 3 * period < updates; ++period) {
     bool repeats = true;
     for (std::size_t k = updates - 2 * period; k < updates && repeats; ++k) {
@@ -162,12 +163,12 @@ RankMeasure Recorder::measure_rank(const Rank& rank, int first, int last) const 
 
 Measured Recorder::measured() const {
   const std::vector<Update>& of = ranks_.front().updates;
+  const int period = this->period();
   for (const Rank& rank : ranks_)
-    if (rank.updates.size() < updates_ || updates_ < 4)
+    if (rank.updates.size() < updates_ || (updates_ < 4 && period == 0))
       throw std::logic_error("a play without enough updates to measure");
   Measured measured;
   measured.spans = spans_;
-  const int period = this->period();
   measured.periodic = period > 0 && !graph_.pace.unsteady.varies();
   measured.last = static_cast<int>(updates_) - 1;
   const int settling = graph_.pace.drawn() ? std::min(4, measured.last / 4) : measured.last / 2;

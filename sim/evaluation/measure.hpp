@@ -44,6 +44,7 @@ double band_of_mean(const std::vector<Seconds>& durations);
 
 /// Which spans of a play are kept.
 enum class Keep : std::uint8_t {
+  kNothing,     ///< and no ops: its measure is all that is asked for
   kLastUpdate,  ///< all that end after any rank has begun its last update: what the critical path goes through
   kAll,
 };
@@ -59,9 +60,9 @@ class Recorder {
   std::size_t complete() const { return complete_; }
   /// Of so many updates instead, more than before.
   void go_on_to(std::size_t updates);
-  /// The updates repeat.
+  /// The updates repeat: the last ones twice over; or, of two, the second ended as the first did.
   bool is_periodic() const { return period() > 0 && !graph_.pace.unsteady.varies(); }
-  /// Every rank has marked those updates, at least 4.
+  /// Every rank has marked those updates, at least 4, or two that repeat.
   Measured measured() const;
   /// Those of ops that the programs have: of a play that went on, once its graph has been cut to those updates.
   std::vector<Span> take_spans();

@@ -43,6 +43,13 @@ int common_steps(const Scenario& scenario) {
   return common;
 }
 
+std::shared_ptr<const SteadyPlay> measure_of(const Scenario& scenario, const ScheduleSpec& spec, int steps,
+                                             const Evaluations& evaluations) {
+  const Unsteady& unsteady = scenario.training.unsteady;
+  const bool repeats = is_synchronous(spec) && !unsteady.varies() && unsteady.pauses.empty();
+  return evaluations.play(scenario, spec, steps, repeats ? Keep::kNothing : Keep::kLastUpdate);
+}
+
 std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,
                                       const Evaluations& evaluations) {
   const Scenario replayed = at_steps(scenario, n);
@@ -61,9 +68,14 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   const int stages = scenario.training.parallel.pipeline;
   const int filled = 2 * std::max(stages, micro_batches_apart(parallel_of(scenario.training, spec)));
   if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed) {
-    const auto play = evaluations.play(scenario, spec);
+    const auto play = measure_of(scenario, spec, scenario.training.gradient_accumulation_steps, evaluations);
     return play->measured.update_time.value / samples_per_update(*play);
   }
+  const auto time_at = [&](int n) {
+    const Scenario replayed = at_steps(scenario, n);
+    const int steps = replayed.training.gradient_accumulation_steps;
+    return measure_of(replayed, at_batch(spec, steps), steps, evaluations)->measured.update_time.value;
+  };
   if (stages > 1) {
     // Once a pipeline is filled each micro-batch adds what its slowest stage takes, or more.
     const auto least_at = [&](int n) {
@@ -71,11 +83,9 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
       return least_update_time(spec, *evaluations.costs(replayed, spec), replayed.training.gradient_accumulation_steps);
     };
     const Seconds each = 1.0 / filled * (least_at(2 * filled) - least_at(filled));
-    return (replayed_at(scenario, spec, filled, evaluations).first + each.value * (common - filled)) /
-           samples_asked(scenario);
+    return (time_at(filled) + each.value * (common - filled)) / samples_asked(scenario);
   }
-  const double few = replayed_at(scenario, spec, kFew, evaluations).first,
-               more = replayed_at(scenario, spec, kMore, evaluations).first;
+  const double few = time_at(kFew), more = time_at(kMore);
   return (more + (more - few) / (kMore - kFew) * (common - kMore)) / samples_asked(scenario);
 }
 

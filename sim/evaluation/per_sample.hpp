@@ -2,6 +2,7 @@
 // work as many times, of which a batch is made where GPUs do unlike numbers of micro-batches.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "models/spec/scenario.hpp"
@@ -12,6 +13,10 @@ namespace accosim {
 
 /// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
 int common_steps(const Scenario& scenario);
+
+/// Only what is measured of a play, which takes less: its time and its samples.
+std::shared_ptr<const SteadyPlay> measure_of(const Scenario& scenario, const ScheduleSpec& spec, int steps,
+                                             const Evaluations& evaluations);
 
 /// Seconds of an update in which every GPU does n times its part of common_steps(), and its samples.
 std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,

@@ -215,7 +215,8 @@ Folded folded_graph(const ScheduleSpec& spec, const Costs& costs, int accumulati
   Folded folded = fold_sample(std::move(graph));
   tally("of these ranks played by themselves", static_cast<std::int64_t>(folded.graph.ranks.size()));
   tally("of these paths", static_cast<std::int64_t>(folded.graph.paths.size()));
-  return few ? among_all(std::move(folded), *few) : folded;
+  if (few) return among_all(std::move(folded), *few);
+  return folded;
 }
 
 void tally_play(std::int64_t updates, const Played& played) {
@@ -225,8 +226,12 @@ void tally_play(std::int64_t updates, const Played& played) {
 }
 
 /// Whether the updates repeat is looked at after so many: few show the period of equal ranks; unequal ones may take
-/// many, or have none.
-constexpr int kLooks[] = {4, 8, 32, 128, 512};
+/// many, or have none. Of a synchronous schedule, which begins every update as the one before, two show it where its
+/// measure is all that is asked for.
+constexpr int kLooks[] = {2, 4, 8, 32, 128, 512};
+const int* first_look(const ScheduleSpec& spec, Keep keep) {
+  return std::begin(kLooks) + (keep == Keep::kNothing && is_synchronous(spec) ? 0 : 1);
+}
 
 /// What was written for these updates alone.
 void cut(Program& program, std::size_t updates) {
@@ -243,7 +248,7 @@ void cut(Program& program, std::size_t updates) {
 /// One play, written on update by update until its updates repeat. It is always an update ahead of the next look, so
 /// that what ends there has met what comes next.
 void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network, Keep keep) {
-  const int* look = std::begin(kLooks);
+  const int* look = first_look(spec, keep);
   play.folded = folded_graph(spec, play.costs, play.accumulation_steps, *look + 1);
   EventGraph& graph = play.folded.graph;
   // What drains a pipeline behind the last update is not there when more are written.
@@ -283,6 +288,8 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   for (Program& program : graph.programs) cut(program, static_cast<std::size_t>(*look));
   play.measured = recorder.measured();
   play.spans = recorder.take_spans();
+  if (keep != Keep::kNothing) return;
+  for (Program& program : graph.programs) program.lanes = {}, program.waits = {};
 }
 
 /// The play without the lockstep that it may be in.

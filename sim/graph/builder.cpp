@@ -215,6 +215,11 @@ void ProgramBuilder::add_wait(OpRef of, OpRef op) {
 
 OpRef ProgramBuilder::last(int lane) const { return {lane, static_cast<int>(program_.lanes[lane].size()) - 1}; }
 
+void ProgramBuilder::expect(int times) {
+  for (std::vector<Op>& lane : program_.lanes) lane.reserve(times * lane.size());
+  program_.waits.reserve(times * program_.waits.size());
+}
+
 Program ProgramBuilder::take(int micro_batch_size) {
   program_.micro_batch_size = micro_batch_size;
   return std::move(program_);

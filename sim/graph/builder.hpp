@@ -77,6 +77,8 @@ class ProgramBuilder {
   /// The last op on the lane; {lane, -1} where there is none.
   OpRef last(int lane) const;
 
+  /// So many times what has been written will have been in the end: there is room for it at once.
+  void expect(int times);
   /// The finished program. Loops that repeat only once stay loops: the player plays them cheaply.
   Program take(int micro_batch_size);
 

@@ -73,6 +73,7 @@ Program program_for(const ScheduleInput& input, Tables& tables) {
   for (int update = 0; update < (of.all ? 1 : input.updates); ++update) {
     of.rule(program, rule_input);
     if (!of.all) end_update(program, input);
+    if (update == 0) program.expect(input.updates);
   }
   return program.take(input.kind.workload.micro_batch_size);
 }

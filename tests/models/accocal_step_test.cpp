@@ -116,7 +116,7 @@ TEST(AccocalStep, ItsProductsAreTwoFlopsAParameterAndTokenAndTheWholeSquare) {
 TEST(AccocalStep, ParametersAddUpToTheModelsAndActivationsAreWhatIsKept) {
   const Model model = gpt2(3, 512, 50257, 256);
   const double b = 2, t = b * 256, d = 512, square = b * 8 * 256 * 256;
-  const std::vector<Layer> layers = accocal_layers(model, {b, 256, d, 8, 50257, 3}, Dtype::kBf16);
+  const Layers layers = accocal_layers(model, {b, 256, d, 8, 50257, 3}, Dtype::kBf16);
   double parameters = 0;
   for (const Layer& layer : layers)
     for (const Operator& op : layer.operators) parameters += op.parameters;
@@ -174,7 +174,7 @@ TEST(AccocalStep, ItsOptimizerIsPricedByItsTableInItsDtype) {
 
 TEST(AccocalStep, ARankHoldsItsBuffersAllTheTimeAndNoSlack) {
   const Model model = gpt2(2, 256, 1000, 128);
-  const std::vector<Layer> layers = accocal_layers(model, {2, 128, 256, 4, 1000, 2}, Dtype::kBf16);
+  const Layers layers = accocal_layers(model, {2, 128, 256, 4, 1000, 2}, Dtype::kBf16);
   Device device = sample_device();
   device.reserved_memory = Bytes{0};
   ScheduleSpec spec = sample_schedule("acco");

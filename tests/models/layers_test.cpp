@@ -18,7 +18,7 @@ namespace accosim {
 namespace {
 
 TEST(Layers, AreTheEmbeddingTheBlocksAndTheHead) {
-  const std::vector<Layer> layers = layers_of(gpt2(), {1, 1024});
+  const Layers layers = layers_of(gpt2(), {1, 1024});
   ASSERT_EQ(layers.size(), 14u);
   EXPECT_EQ(layers.front().kind, LayerKind::kEmbedding);
   for (std::size_t i = 1; i <= 12; ++i) EXPECT_EQ(layers[i].kind, LayerKind::kBlock);
@@ -44,8 +44,8 @@ TEST(Layers, TiedEmbeddingsAreCountedOnceButMultipliedAlways) {
   Model tied = gpt2();
   Model untied = tied;
   untied.tie_word_embeddings = false;
-  const std::vector<Layer> a = layers_of(tied, {2, 512});
-  const std::vector<Layer> b = layers_of(untied, {2, 512});
+  const Layers a = layers_of(tied, {2, 512});
+  const Layers b = layers_of(untied, {2, 512});
   EXPECT_EQ(parameters(b) - parameters(a), 50257.0 * 768);
   EXPECT_EQ(forward_flops(a.back()), forward_flops(b.back()));
   EXPECT_EQ(forward_flops(a.back()), 2.0 * 2 * 512 * 768 * 50257);
@@ -209,9 +209,9 @@ TEST(Layers, RecomputationRepeatsTheForwardAndKeepsOnlyTheInput) {
     const Model m = random_model(random);
     Workload w = random_workload(random);
     w.recompute = Recompute::kNone;
-    const std::vector<Layer> keep = layers_of(m, w);
+    const Layers keep = layers_of(m, w);
     w.recompute = Recompute::kFull;
-    const std::vector<Layer> again = layers_of(m, w);
+    const Layers again = layers_of(m, w);
     const double width = w.parameter_dtype == Dtype::kFp32 ? 4 : 2;
     for (std::size_t l = 1; l + 1 < keep.size(); ++l) {
       EXPECT_EQ(forward_flops(again[l]), forward_flops(keep[l]));
@@ -237,7 +237,7 @@ TEST(Layers, OfSixBlocksEverySecondIsRecomputed) {
   Workload w{3, 32};
   w.recompute = Recompute::kFull;
   w.recomputed_blocks.every = 2;
-  const std::vector<Layer> layers = layers_of(m, w);
+  const Layers layers = layers_of(m, w);
   const Layer& whole = layers[1];
   for (std::size_t block = 1; block <= 6; ++block) {
     const bool again = block % 2 == 0;
@@ -337,9 +337,9 @@ TEST(Layers, EveryQuantityIsFiniteAndNotNegativeAndGrowsWithTheBatch) {
   for (int i = 0; i < cases(200); ++i) {
     const Model m = random_model(random);
     Workload w = random_workload(random);
-    const std::vector<Layer> small = layers_of(m, w);
+    const Layers small = layers_of(m, w);
     w.micro_batch_size += 1;
-    const std::vector<Layer> large = layers_of(m, w);
+    const Layers large = layers_of(m, w);
     ASSERT_EQ(small.size(), large.size());
     for (std::size_t l = 0; l < small.size(); ++l) {
       std::set<std::string> names;
@@ -452,7 +452,7 @@ TEST(Layers, LocalAttentionCountsItsWindow) {
   Model m = gpt2();
   m.family = "gpt_neo";
   for (int i = 0; i < 12; ++i) m.attention_window.push_back(i % 2 == 1 ? 256 : 0);
-  const std::vector<Layer> layers = layers_of(m, {1, 1024});
+  const Layers layers = layers_of(m, {1, 1024});
   EXPECT_EQ(find(layers[1], "attention").forward_flops.value, 4.0 * 768 * attended_pairs(1024, 0));
   EXPECT_EQ(find(layers[2], "attention").forward_flops.value, 4.0 * 768 * attended_pairs(1024, 256));
 }
@@ -521,7 +521,7 @@ TEST(Layers, GradientsAreAccumulatedInTheirDtype) {
 TEST(Layers, Fp8CastsTheOperandsOfTheBlocksProductsAndLeavesTheRestInBf16) {
   Workload w{2, 128};
   w.compute = Dtype::kFp8;
-  const std::vector<Layer> layers = layers_of(gpt2(), w);
+  const Layers layers = layers_of(gpt2(), w);
   const Operator& up = find(layers[1], "mlp up");
   // 256 tokens x 768 into 3072: operands of a byte, a result of 2; before it the input and the weights, 5 bytes each.
   const double t = 256, in = 768, out = 3072;

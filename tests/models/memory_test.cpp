@@ -91,8 +91,8 @@ TEST(MemoryFormula, RefusesAMethodThatItDoesNotKnow) {
 }
 
 /// Three layers of 1000 parameters in all; kept 10, 20 and 40 bytes, workspace of the head 100.
-std::vector<Layer> three_layers() {
-  std::vector<Layer> layers(3);
+Layers three_layers() {
+  Layers layers(3);
   const double parameters[] = {500, 300, 200};
   const double kept[] = {10, 20, 40};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -115,8 +115,7 @@ Device device() {
 double part(const MemoryParts& memory, MemoryUse use) { return memory.part(use).value; }
 
 /// Three layers on 4 ranks; two micro-batches an update, so that gradients stay from one to the next.
-MemoryParts resident(const ScheduleSpec& spec, const std::vector<Layer>& layers = three_layers(), int shards = 4,
-                     int steps = 2) {
+MemoryParts resident(const ScheduleSpec& spec, const Layers& layers = three_layers(), int shards = 4, int steps = 2) {
   return resident_memory({spec, layers, device(), shards, steps, false});
 }
 
@@ -165,7 +164,7 @@ TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
   EXPECT_EQ(part(m, MemoryUse::kGradients), 2000);
   EXPECT_EQ(part(m, MemoryUse::kActivations), 10);
   // With a loss that outweighs them the peak is in the head.
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   layers[2].operators[0].workspace = Bytes{5000};
   const MemoryParts n = resident(spec_of("ddp"), layers, 4, 1);
   EXPECT_EQ(part(n, MemoryUse::kGradients), 400);
@@ -184,7 +183,7 @@ TEST(ResidentMemory, RecomputedBlocksKeepTheirInputAndTheOthersAll) {
   const auto activations = [&](Recompute recompute, RecomputedBlocks blocks) {
     w.recompute = recompute;
     w.recomputed_blocks = blocks;
-    const std::vector<Layer> layers = layers_of(llama(6, 64, 8, 2, 100, 10), w);
+    const Layers layers = layers_of(llama(6, 64, 8, 2, 100, 10), w);
     return part(resident(spec_of("ddp"), layers), MemoryUse::kActivations);
   };
   EXPECT_EQ(activations(Recompute::kNone, {}), ids + 6 * whole);
@@ -247,7 +246,7 @@ TEST(ResidentMemory, SumsInAWiderTypeMayHaveTheMicroBatchsGradientsBesideThem) {
   // DeepSpeed in bf16: 1000 parameters of 2 bytes, sums of 4, a micro-batch's gradients of 2.
   ScheduleSpec s = spec_of("zero1");
   s.gradient_dtype = Dtype::kFp32;
-  const std::vector<Layer> layers = three_layers();
+  const Layers layers = three_layers();
   MemoryInput input{s, layers, device(), 4, 2, false};
   EXPECT_EQ(part(resident_memory(input), MemoryUse::kNarrowGradients), 0);
   input.narrow_gradients = true;
@@ -289,7 +288,7 @@ TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
   EXPECT_EQ(part(m, MemoryUse::kGradientShard), 1000);
   EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 250);
   // In the block with one unit ahead, made the worst by its workspace: 500 + 300 gathered.
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   layers[1].operators[0].workspace = Bytes{1e6};
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 4 * 500);
@@ -309,7 +308,7 @@ TEST(ResidentMemory, UnitsThatStayAfterTheBackwardPassAreAllThereInTheMicroBatch
   s.sync = Sync::kEveryMicroBatch;
   s.prefetch = 0;
   s.reshard_after_backward = false;
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   layers[1].operators[0].workspace = Bytes{1e6};
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 500);
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 2 * 500);
@@ -345,7 +344,7 @@ TEST(ResidentMemory, TiedEmbeddingsStayGathered) {
   // In the head, without prefetch: its own 200 and the embedding's 500.
   ScheduleSpec s = spec_of("zero3");
   s.prefetch = 0;
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   layers[2].operators[0].workspace = Bytes{1e6};
   EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), MemoryUse::kGatheredParameters), 2 * 700);
   EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), MemoryUse::kGatheredParameters), 2 * 200);
@@ -384,7 +383,7 @@ TEST(ResidentMemory, FlatBuffersHaveNoSlack) {
 TEST(ResidentMemory, TheShardOfGradientsHasBlocksOfItsOwn) {
   // ZeRO-3, one micro-batch, the worst moment made the head: of the gradients' shard, 250 x 4, there are 200 / 1000.
   // The rest lies idle in the pool of the stream that reduces.
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   layers[2].operators[0].workspace = Bytes{1e6};
   const MemoryParts m = resident(spec_of("zero3"), layers, 4, 1);
   EXPECT_EQ(part(m, MemoryUse::kGradientShard), 200);
@@ -399,7 +398,7 @@ TEST(ResidentMemory, FlatBufferIsPaddedToEqualShards) {
 TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
   // A block that needs 1000 to recompute outweighs the head (140): held then are its own 20 + 1000 and the 10 before
   // it.
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   layers[1].operators[0].workspace = Bytes{1000};
   const MemoryParts m = resident(spec_of("ddp"), layers);
   EXPECT_EQ(part(m, MemoryUse::kActivations), 1030);
@@ -407,7 +406,7 @@ TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
 }
 
 TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
-  std::vector<Layer> layers = three_layers();
+  Layers layers = three_layers();
   for (Layer& layer : layers) layer.operators[0].activations = layer.operators[0].workspace = Bytes{0};
   for (const char* name : {"ddp", "zero1", "dpu", "acco"}) {
     const MemoryParts m = resident(spec_of(name), layers);

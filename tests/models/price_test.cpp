@@ -230,7 +230,7 @@ TEST(Price, OperatorOfKernelsIsTheirSum) {
 }
 
 TEST(Price, EqualLayersCostTheSameAsOnTheirOwn) {
-  std::vector<Layer> layers;
+  Layers layers;
   for (const double bytes : {1e9, 2e9, 1e9, 2e9, 1e9})
     layers.push_back({LayerKind::kBlock, {op_of(memory_kernel(Bytes{bytes}))}});
   const Device d = round_device();
@@ -275,8 +275,8 @@ TEST(Price, BetterDeviceIsNeverSlower) {
 }
 
 TEST(Price, EveryLayerIsPriced) {
-  const std::vector<Layer> layers{{LayerKind::kBlock, {op_of(kProduct)}},
-                                  {LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
+  const Layers layers{{LayerKind::kBlock, {op_of(kProduct)}},
+                      {LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
   const std::vector<LayerTime> times = layer_times(bill_of(layers, round_device(), Dtype::kBf16));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_DOUBLE_EQ(times[1].forward.value, 2 * times[0].forward.value);
@@ -328,7 +328,7 @@ const Kernel kPass = memory_kernel(Bytes{1e9});       // 1 ms and 2 us to start
 const Kernel kTwoPasses = memory_kernel(Bytes{2e9});  // 2 ms and 2 us
 
 /// An embedding and three equal blocks.
-std::vector<Layer> tiny_layers() {
+Layers tiny_layers() {
   const Layer embedding{LayerKind::kEmbedding, {op_of("lookup", OperatorClass::kMemory, {kPass}, {})}};
   Layer block{LayerKind::kBlock,
               {op_of("product", OperatorClass::kGemm, {kProduct}, {kProduct, kProduct}),
@@ -443,7 +443,7 @@ TEST(Bill, SaysHowFarToTrustAPrice) {
 struct Case {
   Workload workload;
   Device device;
-  std::vector<Layer> layers;
+  Layers layers;
 };
 
 Case random_case(Random& random) {

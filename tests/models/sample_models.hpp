@@ -50,7 +50,7 @@ inline Model llama(int layers, int hidden, int heads, int kv_heads, int ffn, int
   return m;
 }
 
-inline double parameters(const std::vector<Layer>& layers) {
+inline double parameters(const Layers& layers) {
   double sum = 0;
   for (const Layer& layer : layers)
     for (const Operator& op : layer.operators) sum += op.parameters;

@@ -73,7 +73,7 @@ std::map<std::string, std::string> sent(const Layer& layer) {
 
 using Sent = std::map<std::string, std::string>;
 
-double alike(const std::vector<Layer>& layers) {
+double alike(const Layers& layers) {
   double sum = 0;
   for (const Layer& layer : layers)
     for (const Operator& op : layer.operators) sum += op.alike;
@@ -85,7 +85,7 @@ TEST(TensorLayers, OfOneRankAreWhole) {
   for (int i = 0; i < cases(100); ++i) {
     const Model m = random_model(random);
     const Workload w = random_workload(random);
-    const std::vector<Layer> whole = layers_of(m, w), one = layers_of(m, w, split(1, true));
+    const Layers whole = layers_of(m, w), one = layers_of(m, w, split(1, true));
     ASSERT_EQ(whole.size(), one.size());
     for (std::size_t l = 0; l < one.size(); ++l) {
       EXPECT_EQ(one[l].operators, whole[l].operators);
@@ -136,7 +136,7 @@ TEST(TensorLayers, ParametersOverAllRanksAddUp) {
     m.vocab_size *= 128 * t;
     Workload w = random_workload(random);
     if (random.integer(0, 1) == 1) w.implementation = Implementation::kFused;
-    const std::vector<Layer> layers = layers_of(m, w, split(t, random.integer(0, 1) == 1));
+    const Layers layers = layers_of(m, w, split(t, random.integer(0, 1) == 1));
     EXPECT_EQ(t * (parameters(layers) - alike(layers)) + alike(layers), static_cast<double>(parameter_count(m))) << i;
   }
 }
@@ -144,7 +144,7 @@ TEST(TensorLayers, ParametersOverAllRanksAddUp) {
 TEST(TensorLayers, WhatAllRanksHoldAlike) {
   // GPT-2's block: two norms of 2 h, and the biases of the output projection and of the MLP's second product, h each:
   // 6 h. Embedding: 1024 positions. Head: one norm.
-  const std::vector<Layer> layers = layers_of(gpt2(), fused(1, 1024), split(4));
+  const Layers layers = layers_of(gpt2(), fused(1, 1024), split(4));
   EXPECT_EQ(alike({layers[1]}), 6 * 768);
   EXPECT_EQ(alike({layers.front()}), 1024 * 768);
   EXPECT_EQ(alike({layers.back()}), 2 * 768);
@@ -209,7 +209,7 @@ TEST(TensorLayers, WhatIsSentHasTheElementsOfWhatIsThere) {
   Workload w{2, 128};
   w.parameter_dtype = w.gradient_dtype = Dtype::kFp32;
   w.autocast = true;
-  const std::vector<Layer> layers = layers_of(llama(1, 128, 8, 2, 384, 1024), w, split(4, true));
+  const Layers layers = layers_of(llama(1, 128, 8, 2, 384, 1024), w, split(4, true));
   const double n = 2 * 128 * 128;
   const auto bytes = [](const Operator& op) {
     std::vector<double> all;
@@ -331,7 +331,7 @@ TEST(TensorLayers, FlopsOfTheRanksAreTheWholes) {
     const Model m = llama(random.integer(1, 4), 128, 8, 8, 8 * random.integer(1, 99), 1024);
     const Workload w = fused(2, 64);
     const int t = 1 << random.integer(1, 3);
-    const std::vector<Layer> whole = layers_of(m, w), share = layers_of(m, w, split(t, true));
+    const Layers whole = layers_of(m, w), share = layers_of(m, w, split(t, true));
     for (std::size_t l = 0; l < whole.size(); ++l) {
       EXPECT_DOUBLE_EQ(t * forward_flops(share[l]), forward_flops(whole[l]));
       EXPECT_DOUBLE_EQ(t * backward_flops(share[l]), backward_flops(whole[l]));

@@ -214,6 +214,10 @@ TEST(Schedules, SteadyTimeIsTheClosedFormOnBothNetworks) {
         const double sequences = mine * play.costs->kinds[0].workload.micro_batch_size * play.costs->ranks();
         EXPECT_NEAR(samples_per_update(play) / sequences, 1, 1e-9) << spec.label << " seed " << seed;
         EXPECT_NEAR(play.measured.update_time / expected, 1, 1e-6) << spec.label << " seed " << seed;
+        const SteadyPlay alone =
+            play_steady(scenario, spec, steps, shared ? NetworkKind::kSimgrid : network, Keep::kNothing);
+        EXPECT_NEAR(alone.measured.update_time / play.measured.update_time, 1, 1e-9) << spec.label << " seed " << seed;
+        EXPECT_EQ(alone.updates, is_synchronous(spec) ? 2 : play.updates) << spec.label << " seed " << seed;
         times[static_cast<int>(network == NetworkKind::kSimgrid)] = play.measured.update_time.value;
       }
       EXPECT_NEAR(times[1] / times[0], 1, 1e-9) << spec.label << " seed " << seed;

@@ -350,6 +350,37 @@ TEST(Lockstep, AJitterThatGoesToNothingGoesToTheFigureWithoutIt) {
   }
 }
 
+TEST(Measure, OfASynchronousScheduleIsKnownAfterTwoUpdates) {
+  // Its second update begins as all later ones do, in pipelines and where a GPU is slower than the others.
+  const std::vector<std::string> schedules = {
+      R"({"name": "ddp"})", R"({"name": "zero1"})", R"({"name": "zero1", "overlap": "backward"})",
+      R"({"name": "zero1", "overlap": "backward", "overlap_param_gather": true})"};
+  Random random(50);
+  int pipelines = 0;
+  for (int i = 0; i < cases(60); ++i) {
+    const int count = one_of(random, std::vector<int>{1, 2, 4}), stages = one_of(random, std::vector<int>{1, 2, 4});
+    const std::string text =
+        scenario_of(count, 4, random.integer(1, 4),
+                    one_of(random, std::vector<std::string>{"2 Gbit/s", "25 Gbit/s", "100 Gbit/s", "400 Gbit/s"}),
+                    stages, random.integer(1, 6), one_of(random, schedules));
+    Scenario scenario = loaded(text);
+    if (random.integer(0, 1) == 1) scenario.cluster.nodes[0].devices.back().slowdown = random.uniform(1, 3);
+    pipelines += stages > 1 ? 1 : 0;
+    for (const NetworkKind network : {NetworkKind::kReference, NetworkKind::kSimgrid}) {
+      const auto play = [&](Keep keep) {
+        return play_steady(scenario, scenario.schedules[0], scenario.training.gradient_accumulation_steps, network,
+                           keep);
+      };
+      const SteadyPlay alone = play(Keep::kNothing), whole = play(Keep::kLastUpdate);
+      EXPECT_EQ(alone.updates, 2) << i << " " << text;
+      EXPECT_TRUE(alone.spans.empty());
+      EXPECT_NEAR(alone.measured.update_time / whole.measured.update_time, 1, 1e-9) << i << " " << text;
+      EXPECT_EQ(samples_per_update(alone), samples_per_update(whole)) << i << " " << text;
+    }
+  }
+  EXPECT_GT(pipelines, cases(60) / 2);
+}
+
 TEST(PerSample, FewMicroBatchesTellWhatManyTakeWhereAllCommunicate) {
   // From the second micro-batch on each adds the same, on whatever binds: unlike GPUs, a slow network, the computation.
   const std::vector<std::string> schedules = {

@@ -185,7 +185,7 @@ Seconds ddp_closed_form(const ScheduleInput& input) {
   const Seconds gradients = input.spec.sync == Sync::kEveryMicroBatch ? A * (B + S) : B + (A - 1) * passes(input) + S;
   if (input.spec.optimizer_sharding != OptimizerSharding::kZeroRedundancy)
     return gradients + full_optimizer_time(input);
-  const std::vector<Layer>& layers = input.kind.layers;
+  const Layers& layers = input.kind.layers;
   const Seconds step = optimizer_time(input.costs, largest_share(layers, input.costs.ranks()), input.kind.device);
   Seconds broadcasts;
   for (const auto& [elements, count] : tensor_sizes(tensors_of(layers)))
