@@ -20,9 +20,9 @@ namespace {
 TEST(Layers, AreTheEmbeddingTheBlocksAndTheHead) {
   const Layers layers = layers_of(gpt2(), {1, 1024});
   ASSERT_EQ(layers.size(), 14u);
-  EXPECT_EQ(layers.front().kind, LayerKind::kEmbedding);
-  for (std::size_t i = 1; i <= 12; ++i) EXPECT_EQ(layers[i].kind, LayerKind::kBlock);
-  EXPECT_EQ(layers.back().kind, LayerKind::kHead);
+  EXPECT_EQ(layers.front()->kind, LayerKind::kEmbedding);
+  for (std::size_t i = 1; i <= 12; ++i) EXPECT_EQ(layers[i]->kind, LayerKind::kBlock);
+  EXPECT_EQ(layers.back()->kind, LayerKind::kHead);
 }
 
 TEST(Layers, ParametersOfPublishedModelsAreExact) {
@@ -219,7 +219,7 @@ TEST(Layers, RecomputationRepeatsTheForwardAndKeepsOnlyTheInput) {
                   1e-12 * backward_flops(keep[l]));
       const double input = width * w.micro_batch_size * w.sequence_length * m.hidden_size;
       EXPECT_EQ(activations(again[l]), input);
-      EXPECT_NEAR(again[l].operators.front().workspace.value, activations(keep[l]) - input,
+      EXPECT_NEAR(again[l]->operators.front().workspace.value, activations(keep[l]) - input,
                   1e-12 * activations(keep[l]));
     }
     // The embedding and the head are not part of a checkpointed block.
@@ -252,7 +252,7 @@ TEST(Layers, OfSixBlocksEverySecondIsRecomputed) {
               kernels(whole, &Operator::backward_kernels) + (again ? kernels(whole, &Operator::forward_kernels) : 0));
   }
   EXPECT_GT(activations(whole), 2.0 * 96 * 64);
-  EXPECT_EQ(layers.front().operators, layers_of(m, Workload{3, 32}).front().operators);
+  EXPECT_EQ(layers.front()->operators, layers_of(m, Workload{3, 32}).front()->operators);
 }
 
 TEST(Layers, AShareOfTheBlocksIsSpreadEvenly) {
@@ -309,7 +309,7 @@ TEST(Layers, ARecomputationThatStopsEarlyLeavesOutTheLastProduct) {
   w.dropout = 0.1;
   const Layer masked = layers_of(m, w)[1];
   w.recompute = Recompute::kFull;
-  EXPECT_EQ(masked.operators, layers_of(m, w)[1].operators);
+  EXPECT_EQ(masked.operators, layers_of(m, w)[1]->operators);
 }
 
 TEST(Layers, MergedSoftmaxOn32BitsIsTorchsWithAMaskInPlaceOnAView) {
@@ -343,10 +343,10 @@ TEST(Layers, EveryQuantityIsFiniteAndNotNegativeAndGrowsWithTheBatch) {
     ASSERT_EQ(small.size(), large.size());
     for (std::size_t l = 0; l < small.size(); ++l) {
       std::set<std::string> names;
-      for (std::size_t k = 0; k < small[l].operators.size(); ++k) {
-        const Operator& a = small[l].operators[k];
-        const Operator& b = large[l].operators[k];
-        EXPECT_TRUE(names.insert(a.name).second) << a.name << " twice in the " << name_of(small[l].kind);
+      for (std::size_t k = 0; k < small[l]->operators.size(); ++k) {
+        const Operator& a = small[l]->operators[k];
+        const Operator& b = large[l]->operators[k];
+        EXPECT_TRUE(names.insert(a.name).second) << a.name << " twice in the " << name_of(small[l]->kind);
         for (const double value : {a.forward_flops.value, a.backward_flops.value, a.forward_bytes.value,
                                    a.backward_bytes.value, a.parameters, a.activations.value, a.workspace.value,
                                    double(a.forward_kernels), double(a.backward_kernels)}) {

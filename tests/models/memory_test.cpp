@@ -100,9 +100,9 @@ Layers three_layers() {
     op.parameters = parameters[i];
     op.tensors = {parameters[i] - 100, 100};
     op.activations = Bytes{kept[i]};
-    layers[i].operators.push_back(op);
+    layers[i].edit().operators.push_back(op);
   }
-  layers[2].operators[0].workspace = Bytes{100};
+  layers[2].edit().operators[0].workspace = Bytes{100};
   return layers;
 }
 
@@ -165,7 +165,7 @@ TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
   EXPECT_EQ(part(m, MemoryUse::kActivations), 10);
   // With a loss that outweighs them the peak is in the head.
   Layers layers = three_layers();
-  layers[2].operators[0].workspace = Bytes{5000};
+  layers[2].edit().operators[0].workspace = Bytes{5000};
   const MemoryParts n = resident(spec_of("ddp"), layers, 4, 1);
   EXPECT_EQ(part(n, MemoryUse::kGradients), 400);
   EXPECT_EQ(part(n, MemoryUse::kActivations), 30);
@@ -289,7 +289,7 @@ TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
   EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 250);
   // In the block with one unit ahead, made the worst by its workspace: 500 + 300 gathered.
   Layers layers = three_layers();
-  layers[1].operators[0].workspace = Bytes{1e6};
+  layers[1].edit().operators[0].workspace = Bytes{1e6};
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 4 * 500);
   s.prefetch = 0;
@@ -309,7 +309,7 @@ TEST(ResidentMemory, UnitsThatStayAfterTheBackwardPassAreAllThereInTheMicroBatch
   s.prefetch = 0;
   s.reshard_after_backward = false;
   Layers layers = three_layers();
-  layers[1].operators[0].workspace = Bytes{1e6};
+  layers[1].edit().operators[0].workspace = Bytes{1e6};
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 500);
   EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 2 * 500);
   // Of one micro-batch the last backward pass frees: the block alone.
@@ -345,7 +345,7 @@ TEST(ResidentMemory, TiedEmbeddingsStayGathered) {
   ScheduleSpec s = spec_of("zero3");
   s.prefetch = 0;
   Layers layers = three_layers();
-  layers[2].operators[0].workspace = Bytes{1e6};
+  layers[2].edit().operators[0].workspace = Bytes{1e6};
   EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), MemoryUse::kGatheredParameters), 2 * 700);
   EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), MemoryUse::kGatheredParameters), 2 * 200);
 }
@@ -384,7 +384,7 @@ TEST(ResidentMemory, TheShardOfGradientsHasBlocksOfItsOwn) {
   // ZeRO-3, one micro-batch, the worst moment made the head: of the gradients' shard, 250 x 4, there are 200 / 1000.
   // The rest lies idle in the pool of the stream that reduces.
   Layers layers = three_layers();
-  layers[2].operators[0].workspace = Bytes{1e6};
+  layers[2].edit().operators[0].workspace = Bytes{1e6};
   const MemoryParts m = resident(spec_of("zero3"), layers, 4, 1);
   EXPECT_EQ(part(m, MemoryUse::kGradientShard), 200);
   EXPECT_DOUBLE_EQ(part(m, MemoryUse::kAllocatorSlack), 0.13 * m.transient().value + 800);
@@ -399,7 +399,7 @@ TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
   // A block that needs 1000 to recompute outweighs the head (140): held then are its own 20 + 1000 and the 10 before
   // it.
   Layers layers = three_layers();
-  layers[1].operators[0].workspace = Bytes{1000};
+  layers[1].edit().operators[0].workspace = Bytes{1000};
   const MemoryParts m = resident(spec_of("ddp"), layers);
   EXPECT_EQ(part(m, MemoryUse::kActivations), 1030);
   EXPECT_EQ(part(m, MemoryUse::kLogitsAndLoss), 0);
@@ -407,7 +407,10 @@ TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
 
 TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
   Layers layers = three_layers();
-  for (Layer& layer : layers) layer.operators[0].activations = layer.operators[0].workspace = Bytes{0};
+  for (Shared<Layer>& layer : layers) {
+    Operator& op = layer.edit().operators[0];
+    op.activations = op.workspace = Bytes{0};
+  }
   for (const char* name : {"ddp", "zero1", "dpu", "acco"}) {
     const MemoryParts m = resident(spec_of(name), layers);
     const double left_out = part(m, MemoryUse::kFp32GradientShard) + part(m, MemoryUse::kStateClones);

@@ -232,7 +232,7 @@ TEST(Price, OperatorOfKernelsIsTheirSum) {
 TEST(Price, EqualLayersCostTheSameAsOnTheirOwn) {
   Layers layers;
   for (const double bytes : {1e9, 2e9, 1e9, 2e9, 1e9})
-    layers.push_back({LayerKind::kBlock, {op_of(memory_kernel(Bytes{bytes}))}});
+    layers.emplace_back(Layer{LayerKind::kBlock, {op_of(memory_kernel(Bytes{bytes}))}});
   const Device d = round_device();
   const std::vector<LayerTime> times = layer_times(bill_of(layers, d, Dtype::kBf16));
   ASSERT_EQ(times.size(), 5u);
@@ -275,8 +275,8 @@ TEST(Price, BetterDeviceIsNeverSlower) {
 }
 
 TEST(Price, EveryLayerIsPriced) {
-  const Layers layers{{LayerKind::kBlock, {op_of(kProduct)}},
-                      {LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
+  const Layers layers{Layer{LayerKind::kBlock, {op_of(kProduct)}},
+                      Layer{LayerKind::kBlock, {op_of(gemm_kernel({2, 5000, 5000, 20000}))}}};
   const std::vector<LayerTime> times = layer_times(bill_of(layers, round_device(), Dtype::kBf16));
   ASSERT_EQ(times.size(), 2u);
   EXPECT_DOUBLE_EQ(times[1].forward.value, 2 * times[0].forward.value);
@@ -508,9 +508,9 @@ TEST(BillOfRandomModels, GivesTheTimesThatTheKernelsAddUpTo) {
       expect_close(times[i].forward.value, std::max(forward.kernels, forward.launches).value, seed);
       expect_close(times[i].backward.value, std::max(backward.kernels, backward.launches).value, seed);
       const std::vector<BilledOperator>& billed = bill.layers[bill.layer_of[i]].operators;
-      ASSERT_EQ(billed.size(), one.layers[i].operators.size());
+      ASSERT_EQ(billed.size(), one.layers[i]->operators.size());
       for (std::size_t o = 0; o < billed.size(); ++o) {
-        const Operator& op = one.layers[i].operators[o];
+        const Operator& op = one.layers[i]->operators[o];
         EXPECT_EQ(billed[o].name, op.name);
         expect_close(billed[o].forward.value, sum_of(op.forward, one.device, one.workload.compute).value, seed);
         expect_close(billed[o].backward.value, sum_of(op.backward, one.device, one.workload.compute).value, seed);

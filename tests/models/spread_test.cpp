@@ -32,7 +32,7 @@ RankKind kind_of(std::vector<Kernel> kernels) {
   Operator op;
   op.forward = std::move(kernels);
   add_up(op);
-  kind.layers.edit() = {{LayerKind::kBlock, {op}}};
+  kind.layers.edit() = {Layer{LayerKind::kBlock, {op}}};
   return kind;
 }
 
@@ -69,7 +69,7 @@ TEST(Spread, HostCountsAsFarAsItDecides) {
   // Launches take three times as long as the kernel: two thirds of the time is the host's, one third the memory's.
   RankKind kind = kind_of({memory_kernel(Bytes{1e9})});
   kind.device.launch_interval =
-      3 * kernel_time(kind.layers->front().operators[0].forward[0], kind.device, Dtype::kBf16);
+      3 * kernel_time(kind.layers->front()->operators[0].forward[0], kind.device, Dtype::kBf16);
   EXPECT_NEAR(compute_spread(billed(kind)),
               std::sqrt(squared(kOperators) + squared(kBandwidthSpread / 3) + squared(kHost * 2 / 3)), 1e-12);
 }
@@ -120,7 +120,7 @@ TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
       {StepKernel::kSoftmaxForward, Dtype::kBf16, 128, {{1000, Seconds{1e-6}}, {4000, Seconds{4e-6}}}, 0.05, 20}};
   const double inside = std::sqrt(squared(kListed) + squared(0.05));
   const double beyond = std::sqrt(squared(kListed) + squared(0.05) + squared(kInheritedSpread));
-  Kernel& kernel = kind.layers.edit()[0].operators[0].forward[0];
+  Kernel& kernel = kind.layers.edit()[0].edit().operators[0].forward[0];
   const auto expect = [&](double elements, double rows, bool extrapolated) {
     kernel.elements = elements;
     kernel.rows = rows;

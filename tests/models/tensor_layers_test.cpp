@@ -88,7 +88,7 @@ TEST(TensorLayers, OfOneRankAreWhole) {
     const Layers whole = layers_of(m, w), one = layers_of(m, w, split(1, true));
     ASSERT_EQ(whole.size(), one.size());
     for (std::size_t l = 0; l < one.size(); ++l) {
-      EXPECT_EQ(one[l].operators, whole[l].operators);
+      EXPECT_EQ(one[l]->operators, whole[l]->operators);
       EXPECT_TRUE(messages(one[l]).empty());
     }
   }
