@@ -33,7 +33,7 @@ void add(Stretches& stretches, double from, double to) {
 
 Recorder::Recorder(const EventGraph& graph, std::size_t updates, Keep keep)
     : graph_(graph), updates_(updates), keep_(keep), behind_(graph.ranks.size()), ranks_(graph.ranks.size()) {
-  keeps_ = keep == Keep::kAll || (keep == Keep::kLastUpdate && updates < 2);
+  keeps_ = keep == Keep::kAll || (keep != Keep::kNothing && updates < 2);
 }
 
 void Recorder::go_on_to(std::size_t updates) {

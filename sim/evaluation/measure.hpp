@@ -45,6 +45,7 @@ double band_of_mean(const std::vector<Seconds>& durations);
 /// Which spans of a play are kept.
 enum class Keep : std::uint8_t {
   kNothing,     ///< and no ops: its measure is all that is asked for
+  kFewUpdates,  ///< as kLastUpdate, of no more updates than tell how they go on
   kLastUpdate,  ///< all that end after any rank has begun its last update: what the critical path goes through
   kAll,
 };

@@ -226,11 +226,10 @@ void tally_play(std::int64_t updates, const Played& played) {
 }
 
 /// Whether the updates repeat is looked at after so many: few show the period of equal ranks; unequal ones may take
-/// many, or have none. Of a synchronous schedule, which begins every update as the one before, two show it where its
-/// measure is all that is asked for.
+/// many, or have none. Of a synchronous schedule, which begins every update as the one before, two show it.
 constexpr int kLooks[] = {2, 4, 8, 32, 128, 512};
 const int* first_look(const ScheduleSpec& spec, Keep keep) {
-  return std::begin(kLooks) + (keep == Keep::kNothing && is_synchronous(spec) ? 0 : 1);
+  return std::begin(kLooks) + (keep <= Keep::kFewUpdates && is_synchronous(spec) ? 0 : 1);
 }
 
 /// What was written for these updates alone.

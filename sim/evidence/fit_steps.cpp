@@ -51,7 +51,7 @@ StepParts parts_of(const PublishedCase& one, NetworkKind network) {
   if (micro_batch)
     play.costs = price(scenario, spec);
   else
-    play = play_steady(scenario, spec, steps, network);
+    play = play_steady(scenario, spec, steps, network, Keep::kNothing);
   const RankKind& kind = play.costs->kinds.front();
   const double times = micro_batch ? 1 : kind.steps(steps);
   StepParts parts = parts_of(kind, times);

@@ -27,8 +27,10 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
 std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
                                     const Evaluations& evaluations, const Tuned& tuned);
 
-/// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice().
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
+/// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice(). `keep`:
+/// kFewUpdates, which takes less, or kLastUpdate.
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
+                       Keep keep = Keep::kLastUpdate);
 
 /// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline and, where there is
 /// one, with its best synchronous schedule.

@@ -70,9 +70,10 @@ Program program_for(const ScheduleInput& input, Tables& tables) {
   const Body body = body_of(input.spec, input.costs, input.kind, micro_batches_of_a_flight(input));
   const RuleInput rule_input{input, body};
   ProgramBuilder program(tables, {"compute", "communication"});
-  for (int update = 0; update < (of.all ? 1 : input.updates); ++update) {
+  for (int update = 0; update < input.updates; ++update) {
     of.rule(program, rule_input);
-    if (!of.all) end_update(program, input);
+    if (of.all) break;
+    end_update(program, input);
     if (update == 0) program.expect(input.updates);
   }
   return program.take(input.kind.workload.micro_batch_size);
