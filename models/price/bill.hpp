@@ -104,7 +104,7 @@ struct BilledOperator {
   Bound bound = Bound::kMemory;
 };
 
-/// Layers whose operators are equal.
+/// Layers that are equal.
 struct BilledLayer {
   LayerKind kind = LayerKind::kBlock;
   std::vector<std::size_t> indices;  ///< which of the model's layers

@@ -79,7 +79,7 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
-/// One after the other; equal ones are there once.
+/// One after the other; equal ones may share a value.
 using Layers = std::vector<Shared<Layer>>;
 
 /// What the operators depend on besides the model.

@@ -525,7 +525,7 @@ Badness badness_of(const Balanced& choice, const ScheduleSpec& timed_by, const s
   if (meets_every_micro_batch(timed_by) && is_synchronous(timed_by) && !choice.scenario.training.unsteady.varies())
     return {-fits, !is_near(samples_asked(choice.scenario)),
             estimated_time_per_sample(choice.scenario, timed_by, evaluations)};
-  const auto play = measure_of(choice.scenario, timed_by, steps, evaluations);
+  const auto play = evaluations.play(choice.scenario, timed_by, kept_to_rank(choice.scenario, timed_by));
   const double samples = samples_per_update(*play);
   return {-fits, !is_near(samples), play->measured.update_time.value / samples};
 }

@@ -115,7 +115,8 @@ bool Recorder::same_state(std::size_t a, std::size_t b, double tolerance) const 
   });
 }
 
-/// The least period that the last updates show twice over, in state and in duration; 0 where there is none.
+/// The least period that the last updates show twice over, in state and in duration, or of two 1, where they ended in
+/// the same state; 0 where there is none.
 int Recorder::period() const {
   const std::vector<Update>& of = ranks_[0].updates;
   const std::size_t updates = updates_;
@@ -163,10 +164,10 @@ RankMeasure Recorder::measure_rank(const Rank& rank, int first, int last) const 
 
 Measured Recorder::measured() const {
   const std::vector<Update>& of = ranks_.front().updates;
-  const int period = this->period();
-  for (const Rank& rank : ranks_)
-    if (rank.updates.size() < updates_ || (updates_ < 4 && period == 0))
-      throw std::logic_error("a play without enough updates to measure");
+  const bool complete =
+      updates_ > 1 && std::ranges::all_of(ranks_, [&](const Rank& rank) { return rank.updates.size() >= updates_; });
+  const int period = complete ? this->period() : 0;
+  if (!complete || (updates_ < 4 && period == 0)) throw std::logic_error("a play without enough updates to measure");
   Measured measured;
   measured.spans = spans_;
   measured.periodic = period > 0 && !graph_.pace.unsteady.varies();

@@ -43,18 +43,15 @@ int common_steps(const Scenario& scenario) {
   return common;
 }
 
-std::shared_ptr<const SteadyPlay> measure_of(const Scenario& scenario, const ScheduleSpec& spec, int steps,
-                                             const Evaluations& evaluations) {
-  const Unsteady& unsteady = scenario.training.unsteady;
-  const bool repeats = is_synchronous(spec) && !unsteady.varies() && unsteady.pauses.empty();
-  return evaluations.play(scenario, spec, steps, repeats ? Keep::kNothing : Keep::kLastUpdate);
+Keep kept_to_rank(const Scenario& scenario, const ScheduleSpec& spec) {
+  return is_synchronous(spec) && !scenario.training.unsteady.varies() ? Keep::kNothing : Keep::kLastUpdate;
 }
 
 std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,
-                                      const Evaluations& evaluations) {
+                                      const Evaluations& evaluations, Keep keep) {
   const Scenario replayed = at_steps(scenario, n);
   const int steps_each = replayed.training.gradient_accumulation_steps;
-  const auto play = evaluations.play(replayed, at_batch(spec, steps_each), steps_each);
+  const auto play = evaluations.play(replayed, at_batch(spec, steps_each), steps_each, keep);
   return {play->measured.update_time.value, samples_per_update(*play)};
 }
 
@@ -68,13 +65,11 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   const int stages = scenario.training.parallel.pipeline;
   const int filled = 2 * std::max(stages, micro_batches_apart(parallel_of(scenario.training, spec)));
   if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed) {
-    const auto play = measure_of(scenario, spec, scenario.training.gradient_accumulation_steps, evaluations);
+    const auto play = evaluations.play(scenario, spec, kept_to_rank(scenario, spec));
     return play->measured.update_time.value / samples_per_update(*play);
   }
   const auto time_at = [&](int n) {
-    const Scenario replayed = at_steps(scenario, n);
-    const int steps = replayed.training.gradient_accumulation_steps;
-    return measure_of(replayed, at_batch(spec, steps), steps, evaluations)->measured.update_time.value;
+    return replayed_at(scenario, spec, n, evaluations, kept_to_rank(scenario, spec)).first;
   };
   if (stages > 1) {
     // Once a pipeline is filled each micro-batch adds what its slowest stage takes, or more.

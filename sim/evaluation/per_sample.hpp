@@ -2,7 +2,6 @@
 // work as many times, of which a batch is made where GPUs do unlike numbers of micro-batches.
 #pragma once
 
-#include <memory>
 #include <utility>
 
 #include "models/spec/scenario.hpp"
@@ -14,13 +13,13 @@ namespace accosim {
 /// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
 int common_steps(const Scenario& scenario);
 
-/// Only what is measured of a play, which takes less: its time and its samples.
-std::shared_ptr<const SteadyPlay> measure_of(const Scenario& scenario, const ScheduleSpec& spec, int steps,
-                                             const Evaluations& evaluations);
+/// What is kept of plays that are only ranked by: of long ones as much as of those that are shown, so that both are
+/// one.
+Keep kept_to_rank(const Scenario& scenario, const ScheduleSpec& spec);
 
 /// Seconds of an update in which every GPU does n times its part of common_steps(), and its samples.
 std::pair<double, double> replayed_at(const Scenario& scenario, const ScheduleSpec& spec, int n,
-                                      const Evaluations& evaluations);
+                                      const Evaluations& evaluations, Keep keep = Keep::kLastUpdate);
 
 /// Seconds a sample at the batch that is asked for, of what is not drawn: of a schedule that does as many micro-batches
 /// as it is told, from plays of few of them.

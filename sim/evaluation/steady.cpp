@@ -226,10 +226,13 @@ void tally_play(std::int64_t updates, const Played& played) {
 }
 
 /// Whether the updates repeat is looked at after so many: few show the period of equal ranks; unequal ones may take
-/// many, or have none. Of a synchronous schedule, which begins every update as the one before, two show it.
+/// many, or have none. Of a synchronous schedule, which begins every update as the one before, two show it, unless
+/// adapters have buckets that many updates empty.
 constexpr int kLooks[] = {2, 4, 8, 32, 128, 512};
-const int* first_look(const ScheduleSpec& spec, Keep keep) {
-  return std::begin(kLooks) + (keep <= Keep::kFewUpdates && is_synchronous(spec) ? 0 : 1);
+const int* first_look(const ScheduleSpec& spec, const Costs& costs, Keep keep) {
+  const bool buckets =
+      std::ranges::any_of(costs.cluster.nodes, [](const NodeGroup& group) { return group.nics.burst > Bytes{0}; });
+  return std::begin(kLooks) + (keep <= Keep::kFewUpdates && is_synchronous(spec) && !buckets ? 0 : 1);
 }
 
 /// What was written for these updates alone.
@@ -247,7 +250,7 @@ void cut(Program& program, std::size_t updates) {
 /// One play, written on update by update until its updates repeat. It is always an update ahead of the next look, so
 /// that what ends there has met what comes next.
 void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind network, Keep keep) {
-  const int* look = first_look(spec, keep);
+  const int* look = first_look(spec, play.costs, keep);
   play.folded = folded_graph(spec, play.costs, play.accumulation_steps, *look + 1);
   EventGraph& graph = play.folded.graph;
   // What drains a pipeline behind the last update is not there when more are written.
@@ -273,7 +276,7 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
     recorder.take(span);
     ++spans;
     if (done || recorder.complete() < static_cast<std::size_t>(*look)) return;
-    done = recorder.is_periodic() || look + 1 == std::end(kLooks) || spans > kMostSpans;
+    done = recorder.is_periodic() || look + 1 == std::end(kLooks) || (spans > kMostSpans && *look > kLooks[0]);
     if (!done) recorder.go_on_to(static_cast<std::size_t>(*++look));
   };
   const GoingOn go_on{[&] { return done; }, write_more};
@@ -287,8 +290,6 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   for (Program& program : graph.programs) cut(program, static_cast<std::size_t>(*look));
   play.measured = recorder.measured();
   play.spans = recorder.take_spans();
-  if (keep != Keep::kNothing) return;
-  for (Program& program : graph.programs) program.lanes = {}, program.waits = {};
 }
 
 /// The play without the lockstep that it may be in.
@@ -348,6 +349,8 @@ SteadyPlay play_steady(const Shared<Costs>& costs, const ScheduleSpec& spec, int
     disturb(play, spec, network, keep);
   }
   play.costs = costs;  // for whoever draws or explains
+  if (keep == Keep::kNothing)
+    for (Program& program : play.folded.graph.programs) program.lanes = {}, program.waits = {};
   add_pauses(play, spec, unsteady.pauses, network);
   return play;
 }

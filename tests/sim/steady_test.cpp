@@ -140,7 +140,46 @@ TEST(Measure, CommunicationUnderComputationIsNotExposed) {
   EXPECT_NEAR(result.ranks[0].idle_fraction, 2.0 / 12, 1e-12);
 }
 
-TEST(Measure, TooFewUpdatesAreAnError) { EXPECT_THROW(measured(serial(3, {1}, 1)), std::logic_error); }
+TEST(Measure, TooFewUpdatesAreAnError) {
+  EXPECT_THROW(measured(serial(3, {1}, 1)), std::logic_error);
+  const EventGraph graph = serial(4, {1}, 1);
+  for (const std::size_t asked : {0, 1, 5}) {
+    Recorder recorder(graph, asked, Keep::kAll);
+    play(graph, NetworkKind::kReference, [&](const Span& span) { recorder.take(span); });
+    EXPECT_THROW(recorder.measured(), std::logic_error) << asked;
+  }
+}
+
+TEST(Measure, OfTwoUpdatesThatEndUnlikeNothingIsKnown) {
+  // Of two ranks that never meet the second one falls behind by 1 s an update: 4 s and 5 s, and 8 s and 10 s.
+  EventGraph graph = serial(2, {1}, 1);
+  graph.programs.push_back(serial(2, {2}, 1).programs.front());
+  graph.ranks.push_back({1, {1}, 1});
+  graph.groups.push_back(graph.groups.front());
+  graph.groups.back().members = {1};
+  Recorder recorder(graph, 2, Keep::kNothing);
+  play(graph, NetworkKind::kReference, [&](const Span& span) { recorder.take(span); });
+  EXPECT_EQ(recorder.complete(), 2U);
+  EXPECT_FALSE(recorder.is_periodic());
+  EXPECT_THROW(recorder.measured(), std::logic_error);
+}
+
+TEST(Measure, BucketsOfAdaptersTakeMoreThanTwoUpdatesToEmpty) {
+  // An update sends B bytes, and while it computes a fifth of B comes back into the bucket, which holds 1.5 B at first:
+  // B passes at once in the first update, 0.7 B in the second and 0.2 B in all later ones.
+  Scenario scenario = sample_scenario(2, 1);
+  const ScheduleSpec spec = sample_schedule("ddp");
+  const RankKind kind = price(scenario, spec).kinds.front();
+  const Bytes sent{2 * static_cast<double>(parameter_count(scenario.model))};
+  Nics& nics = scenario.cluster.nodes[0].nics;
+  nics.bandwidth = 1 / (5 * 2 * (kind.forward + kind.backward)).value * BytesPerSecond{sent.value};
+  nics.burst = 1.5 * sent;
+  const auto play = [&](Keep keep) { return play_steady(scenario, spec, 2, NetworkKind::kSimgrid, keep); };
+  const SteadyPlay alone = play(Keep::kNothing), whole = play(Keep::kLastUpdate);
+  EXPECT_NEAR(alone.measured.update_time / whole.measured.update_time, 1, 1e-9);
+  nics.burst = Bytes{0};
+  EXPECT_LT(whole.measured.update_time, play(Keep::kNothing).measured.update_time) << "so the bucket binds";
+}
 
 // Does the critical path account for every second of an update, and name what a reader would?
 

@@ -144,7 +144,6 @@ TEST(SweepClosedForms, TenPointsAreWhatIdenticalRanksTakeOrWithinTheirBounds) {
 // take longer than without, and lose at most what communication slows down: 16 channels hold 15 % of an A100's
 // multiprocessors while they run; those that accumulate lose rate.
 TEST(SweepClosedForms, InterferenceOnlySlowsTheTenPointsDown) {
-  if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   for (const Point& point : points_of(shipped()))
     for (std::size_t s = 0; s < point.scenario.schedules.size(); ++s) {
       const std::string& label = point.scenario.schedules[s].label;

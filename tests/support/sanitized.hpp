@@ -24,7 +24,7 @@ namespace accosim {
 inline constexpr bool kSanitized = ACCOSIM_SANITIZED != 0;
 
 /// Whether a part of a test that takes long is due: always in a plain build, and under the sanitizers where it is the
-/// part's turn among ten, which ACCOSIM_THOROUGH_TURN (0 to 9) gives, so that a landing pays for a tenth of them. Ten
+/// part's turn among ten, which ACCOSIM_THOROUGH_TURN (0 to 9; 0 without it) gives, so that a landing pays for a tenth of them. Ten
 /// parts one after the other have every turn.
 inline bool thorough(std::size_t part = 0) {
   if constexpr (!kSanitized) return true;
@@ -36,7 +36,7 @@ inline bool thorough(std::size_t part = 0) {
 }
 
 /// Random cases of a property: under the sanitizers one in `share`, which is more than 5 where a case takes long, since
-/// they look for what any case shows.
+/// sanitizers look for what any case shows.
 inline int cases(int all, int share = 5) { return kSanitized ? (all + share - 1) / share : all; }
 
 }  // namespace accosim
