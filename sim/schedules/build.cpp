@@ -70,9 +70,9 @@ Program program_for(const ScheduleInput& input, Tables& tables) {
   const Body body = body_of(input.spec, input.costs, input.kind, micro_batches_of_a_flight(input));
   const RuleInput rule_input{input, body};
   ProgramBuilder program(tables, {"compute", "communication"});
-  for (int update = 0; update < input.updates; ++update) {
+  if (of.all) of.rule(program, rule_input);
+  for (int update = 0; !of.all && update < input.updates; ++update) {
     of.rule(program, rule_input);
-    if (of.all) break;
     end_update(program, input);
     if (update == 0) program.expect(input.updates);
   }
