@@ -13,17 +13,17 @@
 #include <span>
 #include <vector>
 
+#include "calibration/train/algorithm_traits.hpp"
 #include "calibration/train/e3m0.hpp"
 #include "calibration/train/flat_buffer.hpp"
 #include "calibration/train/local_updates.hpp"
-#include "calibration/train/training.hpp"
 
 namespace accocal {
 
 /// The outer parameters and their step, element by element.
 class NesterovOuter {
  public:
-  NesterovOuter(std::span<const float> start, const TrainingOptions& options)
+  NesterovOuter(std::span<const float> start, const UsualOptions& options)
       : theta(start.begin(), start.end()),
         u_(start.size()),
         momentum_(static_cast<float>(options.outer_momentum)),
