@@ -126,13 +126,12 @@ struct MeasureArguments {
   LaunchArguments launch;
   std::vector<std::string> bytes;
   double seconds = 20;
-  bool quick = false;
   TrainArguments train;
-  std::vector<int> lengths;
-  std::string output;
+  std::string device, output;
   bool force = false;
-  std::string device, only;
-  int collective_ranks = 0;
+  // What is taken as it is written, for CPUs and for a device.
+  MeasureOptions options;
+  DeviceMeasureOptions on_device;
 };
 
 /// "16 MB", or a plain number of bytes; whole fp32 elements.
@@ -146,13 +145,11 @@ std::int64_t parse_bytes(const std::string& text) {
 }
 
 ExitCode run_measure(const MeasureArguments& arguments) {
-  MeasureOptions options;
+  MeasureOptions options = arguments.options;
   options.launch = launch_options(arguments.launch);
   for (const std::string& text : arguments.bytes) options.bytes.push_back(parse_bytes(text));
   options.budget = Seconds{arguments.seconds};
-  options.quick = arguments.quick;
   options.training = training_options(arguments.train, options.launch.ranks);
-  options.lengths = arguments.lengths;
   for (const int length : options.lengths)
     if (length > options.training.gpt.shape.context)
       throw BadInput(
@@ -183,12 +180,10 @@ ExitCode run_measure_on_device(const CLI::App& verb, const MeasureArguments& arg
   const DevicePlace place = parse_device(arguments.device);
   if (place.each) throw BadInput("--device cuda: one device is measured at a time; write cuda:0");
   refuse_for_place(verb, true);
-  DeviceMeasureOptions options;
+  DeviceMeasureOptions options = arguments.on_device;
   options.device = place.index;
   if (verb.count("--seconds") > 0) options.budget = Seconds{arguments.seconds};
-  options.quick = arguments.quick;
-  options.only = arguments.only;
-  options.collective_ranks = arguments.collective_ranks;
+  options.quick = arguments.options.quick;
   check_options(options);
   check_outputs({{"--output", arguments.output, document_kind("accosim.gpu_samples/1")}}, {}, arguments.force);
   check_devices(place, 1);
@@ -218,17 +213,17 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
   add_list(verb, "--bytes", arguments.bytes, "Size of the collectives, such as \"16 MB\"; may be repeated");
   add(verb, "--seconds", arguments.seconds, "About how long to measure; decides which sizes and how many runs")
       ->check(number_between(1, 3600));
-  verb->add_flag("--quick", arguments.quick, "Fewest runs of each, done in a few seconds");
+  verb->add_flag("--quick", arguments.options.quick, "Fewest runs of each, done in a few seconds");
   add_gpt_options(verb, arguments.train.options.gpt);
-  verb->add_option("--lengths", arguments.lengths,
+  verb->add_option("--lengths", arguments.options.lengths,
                    "Tokens of shorter sequences at which the micro-batch is timed too, such as 16,32,48")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--device", arguments.device,
                    "cuda:0: the parts of the step on that GPU instead, in about 420 s unless --seconds says so");
-  verb->add_option("--only", arguments.only,
+  verb->add_option("--only", arguments.on_device.only,
                    "With --device: gemm, memory, attention, launch, copy, interference, collective or step");
-  verb->add_option("--collective-ranks", arguments.collective_ranks,
+  verb->add_option("--collective-ranks", arguments.on_device.collective_ranks,
                    "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
       ->check(CLI::Range(2, 8));
   add_output(verb, arguments.output);

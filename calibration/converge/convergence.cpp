@@ -16,7 +16,6 @@
 #include "calibration/base/names.hpp"
 #include "calibration/ranks/local_transport.hpp"
 #include "models/base/errors.hpp"
-#include "models/spec/model.hpp"
 
 namespace accocal {
 namespace {
@@ -243,8 +242,7 @@ Line line_through(std::span<const double> x, std::span<const double> y) {
 }
 
 bool is_synchronous(const AlgorithmConvergence& algorithm) {
-  const AlgorithmTraits* const row = find_algorithm(algorithm.name);
-  return row != nullptr && row->synchronous;
+  return traits_of(algorithm.options.algorithm).synchronous;
 }
 
 bool is_equivalent(const Estimate& difference) {
@@ -407,10 +405,8 @@ void compare_algorithms(const Plan& plan, ConvergenceReport& report) {
       continue;
     }
     AlgorithmConvergence& compared = report.algorithms.emplace_back();
-    compared.name = algorithm.name;
-    compared.what = algorithm.what;
+    static_cast<ComparedAlgorithm&>(compared) = algorithm;
     compared.curves = plan.curves(i * plan.seeds, plan.seeds);
-    compared.options = algorithm.options;
     compare(compared, report.algorithms.front().curves);
   }
 }

@@ -63,10 +63,17 @@ using Curve = std::vector<CurvePoint>;
 /// points; nothing where it does not.
 std::optional<double> samples_to_reach(const Curve& curve, double target);
 
-/// One algorithm with its options, held against DDP on the same seeds.
-struct AlgorithmConvergence {
+/// What is compared, and how it is run.
+struct ComparedAlgorithm {
   std::string name;
-  std::string what;                   ///< its options, in words
+  std::string what;  ///< its options, in words
+  TrainingOptions options;
+};
+/// DDP first.
+std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& options);
+
+/// An algorithm held against DDP on the same seeds.
+struct AlgorithmConvergence : ComparedAlgorithm {
   std::vector<Curve> curves;          ///< a seed each
   std::vector<Estimate> differences;  ///< loss over DDP's, less 1, at each point of the curves
   Estimate early_difference;          ///< at kEarly of the updates
@@ -78,7 +85,6 @@ struct AlgorithmConvergence {
   /// Lower bounds of the two: a seed that does not get there counts as if it did with its last sample.
   double early_samples_at_least = 0, samples_at_least = 0;
   Seconds update_time{};  ///< on the report's network, after any warm-up; 0: not measured
-  TrainingOptions options;
 };
 /// Its updates equal DDP's, so there is nothing to learn from its losses.
 bool is_synchronous(const AlgorithmConvergence& algorithm);
@@ -102,13 +108,6 @@ struct BatchSize {
   double learning_rate = 0;  ///< in proportion to the square root of the batch
   Estimate samples_to_target;
 };
-
-/// What is compared, and how it is run; DDP first.
-struct ComparedAlgorithm {
-  std::string name, what;
-  TrainingOptions options;
-};
-std::vector<ComparedAlgorithm> compared_algorithms(const ConvergenceOptions& options);
 
 struct ConvergenceReport {
   ConvergenceOptions options;  ///< with the learning rate that was taken

@@ -38,12 +38,9 @@ double typical_update(const std::vector<UpdateRecord>& updates, std::size_t bloc
 RankResults add_wall_clock(ConvergenceReport& report, const LaunchOptions& launch, const std::string& network,
                            const std::function<void(const std::string&)>& say) {
   RankResults results;
-  const std::vector<ComparedAlgorithm> list = compared_algorithms(report.options);
   for (AlgorithmConvergence& algorithm : report.algorithms) {
     say(fmt::format("{} over {}", algorithm.name, network));
-    const auto compared = std::find_if(list.begin(), list.end(),
-                                       [&](const ComparedAlgorithm& one) { return one.name == algorithm.name; });
-    TrainingOptions options = compared->options;
+    TrainingOptions options = algorithm.options;
     const std::size_t block = block_of(options);
     options.updates = static_cast<std::int64_t>(block * (kBlocks + 1));
     options.warmup_updates = 0;

@@ -155,14 +155,10 @@ void* allocate_pinned(std::size_t bytes) {
 
 void release_pinned(void* data, std::size_t) noexcept { succeeded(cudaFreeHost(data)); }
 
-Event::Event(bool timed) : handle_(std::make_unique<Handle>()) {
+Event::Event(bool timed) : handle_(make_hidden<Handle>()) {
   check_cuda(cudaEventCreateWithFlags(&handle_->event, timed ? cudaEventDefault : cudaEventDisableTiming),
              "cudaEventCreateWithFlags");
 }
-
-Event::~Event() = default;
-Event::Event(Event&&) noexcept = default;
-Event& Event::operator=(Event&&) noexcept = default;
 
 bool Event::done() const {
   const cudaError_t status = cudaEventQuery(handle_->event);
@@ -179,17 +175,13 @@ Seconds elapsed(const Event& from, const Event& to) {
   return {1e-3 * static_cast<double>(ms)};
 }
 
-Stream::Stream(Priority priority) : handle_(std::make_unique<Handle>()) {
+Stream::Stream(Priority priority) : handle_(make_hidden<Handle>()) {
   int low = 0, high = 0;
   check_cuda(cudaDeviceGetStreamPriorityRange(&low, &high), "cudaDeviceGetStreamPriorityRange");
   check_cuda(
       cudaStreamCreateWithPriority(&handle_->stream, cudaStreamNonBlocking, priority == Priority::kHigh ? high : low),
       "cudaStreamCreateWithPriority");
 }
-
-Stream::~Stream() = default;
-Stream::Stream(Stream&&) noexcept = default;
-Stream& Stream::operator=(Stream&&) noexcept = default;
 
 void Stream::record(const Event& event) {
   check_cuda(cudaEventRecord(event.handle().event, handle_->stream), "cudaEventRecord");
@@ -214,11 +206,7 @@ void Stream::set_zero(void* device, std::size_t bytes) {
   if (bytes > 0) check_cuda(cudaMemsetAsync(device, 0, bytes, handle_->stream), "cudaMemsetAsync");
 }
 
-Graph::Graph() : handle_(std::make_unique<Handle>()) {}
-
-Graph::~Graph() = default;
-Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::Graph() : handle_(make_hidden<Handle>()) {}
 
 void Graph::begin(Stream& stream) {
   check_cuda(cudaStreamBeginCapture(stream.handle().stream, cudaStreamCaptureModeThreadLocal),

@@ -145,21 +145,21 @@ class NcclTransport : public DeviceTransport {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
 
-  void all_reduce(void* data, std::size_t count, ElementType type, Stream& stream) override {
+  void all_reduce(Buffer all, Stream& stream) override {
     give("ncclAllReduce", stream, [&](cudaStream_t to) {
-      return ncclAllReduce(data, data, count, nccl_type(type), ncclSum, communicator_, to);
+      return ncclAllReduce(all.data, all.data, all.count, nccl_type(all.type), ncclSum, communicator_, to);
     });
   }
-  void reduce_scatter(void* data, std::size_t count, ElementType type, Stream& stream) override {
-    const std::size_t slice = slice_of(count);
+  void reduce_scatter(Buffer all, Stream& stream) override {
+    const Buffer own = own_slice(all);
     give("ncclReduceScatter", stream, [&](cudaStream_t to) {
-      return ncclReduceScatter(data, own_slice(data, slice, type), slice, nccl_type(type), ncclSum, communicator_, to);
+      return ncclReduceScatter(all.data, own.data, own.count, nccl_type(own.type), ncclSum, communicator_, to);
     });
   }
-  void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) override {
-    const std::size_t slice = slice_of(count);
+  void all_gather(Buffer all, Stream& stream) override {
+    const Buffer own = own_slice(all);
     give("ncclAllGather", stream, [&](cudaStream_t to) {
-      return ncclAllGather(own_slice(data, slice, type), data, slice, nccl_type(type), communicator_, to);
+      return ncclAllGather(own.data, all.data, own.count, nccl_type(own.type), communicator_, to);
     });
   }
 
@@ -175,12 +175,11 @@ class NcclTransport : public DeviceTransport {
   }
 
  private:
-  std::size_t slice_of(std::size_t count) const {
-    if (count % static_cast<std::size_t>(size_) != 0) throw std::invalid_argument("slices of different lengths");
-    return count / static_cast<std::size_t>(size_);
-  }
-  void* own_slice(void* data, std::size_t slice, ElementType type) const {
-    return static_cast<char*>(data) + static_cast<std::size_t>(rank_) * slice * size_of(type);
+  Buffer own_slice(Buffer all) const {
+    if (all.count % static_cast<std::size_t>(size_) != 0) throw std::invalid_argument("slices of different lengths");
+    const std::size_t slice = all.count / static_cast<std::size_t>(size_);
+    return {static_cast<char*>(all.data) + static_cast<std::size_t>(rank_) * slice * size_of(all.type), slice,
+            all.type};
   }
 
   template <typename Call>

@@ -238,8 +238,7 @@ struct Products::State {
   }
 };
 
-Products::Products(std::size_t workspace) : state_(std::make_unique<State>(workspace)) {}
-Products::~Products() = default;
+Products::Products(std::size_t workspace) : state_(make_hidden<State>(workspace)) {}
 
 void Products::multiply(const Product& product, void* c, const void* a, const void* b, const void* bias, const void* d,
                         Stream& stream) {

@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "calibration/base/hidden.hpp"
 #include "calibration/base/names.hpp"
 #include "models/base/units.hpp"
 
@@ -103,9 +103,6 @@ using PinnedMemory = OwnedMemory<allocate_pinned, release_pinned>;
 class Event {
  public:
   explicit Event(bool timed = false);
-  ~Event();
-  Event(Event&&) noexcept;
-  Event& operator=(Event&&) noexcept;
 
   /// Has everything before the last record() ended? True before the first.
   bool done() const;
@@ -116,7 +113,7 @@ class Event {
   Handle& handle() const { return *handle_; }
 
  private:
-  std::unique_ptr<Handle> handle_;
+  Hidden<Handle> handle_;
 };
 
 /// From one timed event to a later one, both done.
@@ -128,9 +125,6 @@ class Stream {
  public:
   enum class Priority : std::uint8_t { kLow, kHigh };
   explicit Stream(Priority priority = Priority::kLow);
-  ~Stream();
-  Stream(Stream&&) noexcept;
-  Stream& operator=(Stream&&) noexcept;
 
   void record(const Event& event);
   /// Work given after this call starts only when the work before the event's last record() has ended.
@@ -147,7 +141,7 @@ class Stream {
   Handle& handle() const { return *handle_; }
 
  private:
-  std::unique_ptr<Handle> handle_;
+  Hidden<Handle> handle_;
 };
 
 /// A stream's work between begin and end, recorded once, launched as one (a CUDA graph).
@@ -160,9 +154,6 @@ class Graph {
     body();
     end(stream);
   }
-  ~Graph();
-  Graph(Graph&&) noexcept;
-  Graph& operator=(Graph&&) noexcept;
   void launch(Stream& stream);
 
   struct Handle;
@@ -171,7 +162,7 @@ class Graph {
   Graph();
   void begin(Stream& stream);
   void end(Stream& stream);
-  std::unique_ptr<Handle> handle_;
+  Hidden<Handle> handle_;
 };
 
 }  // namespace accocal

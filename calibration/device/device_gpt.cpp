@@ -12,7 +12,6 @@
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/micro_batch_text.hpp"
 #include "models/spec/accocal_step.hpp"
-#include "models/spec/cluster.hpp"
 
 namespace accocal {
 namespace {
@@ -261,13 +260,7 @@ struct DeviceGpt<Real>::State {
 
 template <typename Real>
 DeviceGpt<Real>::DeviceGpt(const GptShape& shape, int sequences, ProductType fp32)
-    : state_(std::make_unique<State>(shape, sequences, fp32)) {}
-template <typename Real>
-DeviceGpt<Real>::~DeviceGpt() = default;
-template <typename Real>
-DeviceGpt<Real>::DeviceGpt(DeviceGpt&&) noexcept = default;
-template <typename Real>
-DeviceGpt<Real>& DeviceGpt<Real>::operator=(DeviceGpt&&) noexcept = default;
+    : state_(make_hidden<State>(shape, sequences, fp32)) {}
 
 template <typename Real>
 void DeviceGpt<Real>::accumulate(const Real* parameters, std::span<const std::int32_t> text, Real* gradient,

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "calibration/base/hidden.hpp"
 #include "calibration/device/device.hpp"
 #include "calibration/device/products.hpp"
 #include "calibration/ranks/transport.hpp"
@@ -21,9 +21,6 @@ class DeviceGpt {
  public:
   /// `fp32`: whether the GEMMs of a float model run in fp32 or tf32; those of a Bf16 model run in bf16.
   DeviceGpt(const GptShape& shape, int sequences, ProductType fp32 = ProductType::kFp32);
-  ~DeviceGpt();
-  DeviceGpt(DeviceGpt&&) noexcept;
-  DeviceGpt& operator=(DeviceGpt&&) noexcept;
 
   /// The gradient of the micro-batch's mean loss is added to `gradient` (device, as long as the parameters), the loss
   /// to *loss (device; may be null). `text`: for each sequence context + 1 tokens, on the host; copied before it
@@ -37,10 +34,7 @@ class DeviceGpt {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
-
-extern template class DeviceGpt<float>;
-extern template class DeviceGpt<Bf16>;
 
 }  // namespace accocal

@@ -172,24 +172,20 @@ class DeviceRank {
       std::int64_t* const sent = history_.next_count();
       *sent = own;
       communication_.copy_to_device(total, sent, sizeof own);
-      network_.all_reduce(total, 1, ElementType::kInt64, communication_);
+      network_.all_reduce({total, 1, ElementType::kInt64}, communication_);
     });
     communication_.copy_to_host(history_.total(), total, sizeof own);
     communication_.record(counted_);
     return total;
   }
   void all_reduce(Values& values) {
-    communication_span("all-reduce",
-                       [&] { network_.all_reduce(values.data(), values.size(), kElementType<Real>, communication_); });
+    communication_span("all-reduce", [&] { network_.all_reduce(values.buffer(), communication_); });
   }
   void reduce_scatter(Values& values) {
-    communication_span("reduce-scatter", [&] {
-      network_.reduce_scatter(values.data(), values.padded(), kElementType<Real>, communication_);
-    });
+    communication_span("reduce-scatter", [&] { network_.reduce_scatter(values.padded(), communication_); });
   }
   void all_gather(Values& values) {
-    communication_span(
-        "all-gather", [&] { network_.all_gather(values.data(), values.padded(), kElementType<Real>, communication_); });
+    communication_span("all-gather", [&] { network_.all_gather(values.padded(), communication_); });
   }
   /// The optimizer on this rank's part of the sum of *total micro-batches' gradients; the result into its place in
   /// `to`, which may be `sum`.

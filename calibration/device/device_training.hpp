@@ -13,9 +13,4 @@ template <typename Real>
 TrainingResult train_by_streams(const TrainingOptions& options, DeviceWorkload<Real>& workload,
                                 DeviceTransport& network, Transport& ranks, const Observer& observer = {});
 
-extern template TrainingResult train_by_streams<float>(const TrainingOptions&, DeviceWorkload<float>&, DeviceTransport&,
-                                                       Transport&, const Observer&);
-extern template TrainingResult train_by_streams<Bf16>(const TrainingOptions&, DeviceWorkload<Bf16>&, DeviceTransport&,
-                                                      Transport&, const Observer&);
-
 }  // namespace accocal

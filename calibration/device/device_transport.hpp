@@ -2,7 +2,6 @@
 // one in tests between threads.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "calibration/device/device.hpp"
@@ -16,13 +15,13 @@ class DeviceTransport {
   virtual ~DeviceTransport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// In place, `count` elements of `type` (kFloat32, kBf16 or kInt64) on the device.
-  virtual void all_reduce(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
-  /// `count` divides by size(). The rank's own slice, number rank() of size(), becomes the sum; the rest is in no
+  /// In place, elements of kFloat32, kBf16 or kInt64 on the device.
+  virtual void all_reduce(Buffer data, Stream& stream) = 0;
+  /// The count divides by size(). The rank's own slice, number rank() of size(), becomes the sum; the rest is in no
   /// defined state.
-  virtual void reduce_scatter(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
-  /// `count` divides by size(). Every rank's own slice goes to all.
-  virtual void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) = 0;
+  virtual void reduce_scatter(Buffer data, Stream& stream) = 0;
+  /// The count divides by size(). Every rank's own slice goes to all.
+  virtual void all_gather(Buffer data, Stream& stream) = 0;
   /// Throws where a collective that was given to a stream has failed since. Call it after the last one has ended or
   /// been abandoned.
   virtual void check() {}
@@ -36,9 +35,9 @@ class AloneTransport : public DeviceTransport {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  void all_reduce(void*, std::size_t, ElementType, Stream&) override {}
-  void reduce_scatter(void*, std::size_t, ElementType, Stream&) override {}
-  void all_gather(void*, std::size_t, ElementType, Stream&) override {}
+  void all_reduce(Buffer, Stream&) override {}
+  void reduce_scatter(Buffer, Stream&) override {}
+  void all_gather(Buffer, Stream&) override {}
 };
 inline std::unique_ptr<DeviceTransport> alone_transport() { return std::make_unique<AloneTransport>(); }
 

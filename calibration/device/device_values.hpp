@@ -9,11 +9,6 @@
 
 namespace accocal {
 
-template <typename Real>
-inline constexpr ElementType kElementType = ElementType::kFloat32;
-template <>
-inline constexpr ElementType kElementType<Bf16> = ElementType::kBf16;
-
 /// The elements that each rank owns: equal slices, rounded up to whole memory lines so that wide loads and NCCL's fast
 /// paths handle all of them; so they are longer than shard_of()'s. The last slices hold fewer elements, or none.
 struct Slices {
@@ -44,8 +39,9 @@ class DeviceValues {
   }
 
   std::size_t size() const { return size_; }
-  std::size_t padded() const { return padded_; }
   Real* data() const { return memory_.as<Real>(); }
+  Buffer buffer() const { return buffer_of(std::span(data(), size_)); }
+  Buffer padded() const { return buffer_of(std::span(data(), padded_)); }
 
   void set_zero() { compute_->set_zero(memory_.data(), memory_.size()); }
   /// Of the same size.

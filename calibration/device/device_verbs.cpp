@@ -9,11 +9,13 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "calibration/base/names.hpp"
 #include "calibration/base/tool.hpp"
 #include "calibration/device/device.hpp"
 #include "calibration/device/device_training.hpp"
+#include "calibration/ranks/report.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {
@@ -23,12 +25,13 @@ namespace {
 struct Devices {
   int count = 0;
   std::string why;
+
+  static constexpr auto kReported = std::tuple(&Devices::count, &Devices::why);
 };
 
 int tell_devices(int to) {
   const int count = device_count();
-  std::string said = std::to_string(count) + '\n';
-  if (count == 0) said += why_no_device();
+  const std::string said = report_of(Devices{count, count == 0 ? why_no_device() : ""});
   // Into a pipe, whose buffer holds it all.
   return write(to, said.data(), said.size()) == static_cast<ssize_t>(said.size()) ? 0 : 1;
 }
@@ -36,13 +39,8 @@ int tell_devices(int to) {
 Devices devices_seen_by_a_child() {
   const std::optional<ChildEnd> end = run_child(tell_devices);
   if (!end) throw BadEnvironment(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  const std::string& said = end->said;
-  const std::size_t line = said.find('\n');
-  if (line == std::string::npos) return {0, "no CUDA device: the driver ended the process that asked for them"};
-  Devices devices;
-  std::from_chars(said.data(), said.data() + line, devices.count);
-  devices.why = said.substr(line + 1);
-  return devices;
+  if (end->said.empty()) return {0, "no CUDA device: the driver ended the process that asked for them"};
+  return read_report<Devices>(end->said);
 }
 
 template <typename Real>

@@ -12,7 +12,6 @@
 #include "calibration/device/device_gpt.hpp"
 #include "calibration/ranks/bf16.hpp"
 #include "calibration/train/data.hpp"
-#include "models/spec/model.hpp"
 
 namespace accocal {
 namespace {
@@ -78,6 +77,8 @@ class GptOnDevice : public DeviceWorkload<Real> {
     stream.synchronise();
     return static_cast<double>(sum) * batch / all;
   }
+
+  std::int64_t memory() const override { return gpt_->memory(); }
 
  private:
   static constexpr int kTogether = 8;  // held out sequences come in multiples of it, as on CPUs

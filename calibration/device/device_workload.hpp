@@ -25,20 +25,16 @@ class DeviceWorkload {
                           Stream& stream) = 0;
   /// Loss on what is held out of training, NaN where nothing is; waits for it. Nothing is accumulated afterwards.
   virtual double held_out_loss(const Real* parameters, Stream& stream) = 0;
+  virtual std::int64_t memory() const { return 0; }  ///< bytes of activations and workspaces
 };
 
 /// What initial_parameters() of calibration/train/gpt.hpp gives, by all cores: a model for a device has up to a billion
 /// of them.
 template <typename Real>
 std::vector<Real> initial_values(const GptShape& shape, std::uint64_t seed);
-extern template std::vector<float> initial_values<float>(const GptShape& shape, std::uint64_t seed);
-extern template std::vector<Bf16> initial_values<Bf16>(const GptShape& shape, std::uint64_t seed);
 
 /// The GPT on the same micro-batches of text as gpt_workload() has them, or on random tokens.
 template <typename Real>
 std::unique_ptr<DeviceWorkload<Real>> gpt_on_device(const TrainingOptions& options);
-
-extern template std::unique_ptr<DeviceWorkload<float>> gpt_on_device<float>(const TrainingOptions& options);
-extern template std::unique_ptr<DeviceWorkload<Bf16>> gpt_on_device<Bf16>(const TrainingOptions& options);
 
 }  // namespace accocal

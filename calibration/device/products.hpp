@@ -3,9 +3,9 @@
 
 #include <compare>
 #include <cstdint>
-#include <memory>
 #include <string>
 
+#include "calibration/base/hidden.hpp"
 #include "calibration/device/device.hpp"
 #include "models/spec/device.hpp"
 
@@ -40,9 +40,6 @@ struct ProductChoice {
 class Products {
  public:
   explicit Products(std::size_t workspace = std::size_t{32} << 20);
-  ~Products();
-  Products(const Products&) = delete;
-  Products& operator=(const Products&) = delete;
 
   /// `bias` and `d` may be null; beta is 0 where `d` is null.
   void multiply(const Product& product, void* c, const void* a, const void* b, const void* bias, const void* d,
@@ -55,7 +52,7 @@ class Products {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 }  // namespace accocal

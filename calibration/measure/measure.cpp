@@ -71,8 +71,7 @@ std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTi
   append(samples, json_object({{"what", "hand_off_end"}}), spread_of(pooled(times, &RankTimes::hand_off_end)));
   for (std::size_t i = 0; i < plan.elements.size(); ++i) {
     const auto spread = [&](std::vector<double> ElementTimes::*values) {
-      return spread_of(pooled(
-          times, [&](const RankTimes& one) -> const auto& { return one.elements[i].*values; }));
+      return spread_of(pooled(times, [&](const RankTimes& one) { return one.elements[i].*values; }));
     };
     append(samples, json_object({{"what", "adamw"}, {"elements", plan.elements[i]}}), spread(&ElementTimes::adamw));
     append(samples, json_object({{"what", "copy"}, {"elements", plan.elements[i]}}), spread(&ElementTimes::copy));
@@ -85,8 +84,7 @@ std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTi
            json_object({{"what", "shorter_micro_batch"},
                         {"parameters", times[0].parameters},
                         {"tokens", std::int64_t{plan.training.gpt.sequences} * plan.lengths[i]}}),
-           spread_of(pooled(
-               times, [i](const RankTimes& one) -> const auto& { return one.shorter[i]; })));
+           spread_of(pooled(times, [i](const RankTimes& one) { return one.shorter[i]; })));
   }
   if (plan.theft_bytes > 0) {
     const Theft theft = theft_of(times);
@@ -114,18 +112,14 @@ MeasureResult measure(const MeasureOptions& options) {
   const double idle_after = idle_share(Seconds{0.5});
   std::vector<RankTimes> times;
   for (const RankEnd& end : result.ranks.ranks) times.push_back(read_report<RankTimes>(end.report));
-  JsonValue machine = machine_json();
+  JsonValue document = json_object({{"schema", "accosim.samples/1"}});
+  const JsonValue provenance = run_provenance(options.launch, false, false);
+  for (const JsonMember& each : provenance.members) document.set(each.key, each.value);
+  JsonValue& machine = *document.find("machine");
   machine.set("idle_before", std::round(idle_before * 1e3) / 1e3);
   machine.set("idle_after", std::round(idle_after * 1e3) / 1e3);
-  const JsonValue document = json_object({{"schema", "accosim.samples/1"},
-                                          {"machine", machine},
-                                          {"compiler", compiler_name()},
-                                          {"commit", source_commit()},
-                                          {"date", date_now()},
-                                          {"network", network_json(options.launch)},
-                                          {"transport", kTransport},
-                                          {"ranks", options.launch.ranks},
-                                          {"samples", samples_of(plan, times)}});
+  document.set("ranks", options.launch.ranks);
+  document.set("samples", samples_of(plan, times));
   result.document = dump_json(document, 1) + "\n";
   return result;
 }

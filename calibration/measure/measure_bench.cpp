@@ -51,9 +51,9 @@ void repeat(void* to, std::size_t bytes, const void* pattern, std::size_t size, 
 
 }  // namespace
 
-const Event& Events::at(std::size_t i) {
-  while (events_.size() <= i) events_.emplace_back(true);
-  return events_[i];
+const Event& Events::at(int i) {
+  while (std::ssize(events_) <= i) events_.emplace_back(true);
+  return events_[static_cast<std::size_t>(i)];
 }
 
 void Runner::launch(Stream& stream) {

@@ -74,24 +74,29 @@ class Runner {
 /// Timed events, made once.
 class Events {
  public:
-  const Event& at(std::size_t i);
+  const Event& at(int i);
 
  private:
   std::deque<Event> events_;
 };
 
-/// Seconds of each of `count` runs of `once`, between events that the host does not wait for.
+/// `count` runs of `once` between events, number i between the events i and i + 1, without a wait of the host.
 template <typename Once>
-std::vector<double> timed(int count, Stream& stream, Events& events, Once&& once) {
+void give_timed(int count, Stream& stream, Events& events, Once&& once) {
   stream.record(events.at(0));
   for (int i = 0; i < count; ++i) {
     once();
-    stream.record(events.at(static_cast<std::size_t>(i) + 1));
+    stream.record(events.at(i + 1));
   }
+}
+
+/// Seconds of each of them.
+template <typename Once>
+std::vector<double> timed(int count, Stream& stream, Events& events, Once&& once) {
+  give_timed(count, stream, events, once);
   stream.synchronise();
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-    seconds.push_back(elapsed(events.at(i), events.at(i + 1)).value);
+  for (int i = 0; i < count; ++i) seconds.push_back(elapsed(events.at(i), events.at(i + 1)).value);
   return seconds;
 }
 

@@ -91,15 +91,15 @@ std::vector<Case> first_of_each(const std::vector<Case>& all) {
 }  // namespace
 
 std::vector<ModelShape> gpt2_models() {
-  return {{"gpt2-124m", 12, 768, 12, 1024, 50304},
-          {"gpt2-350m", 24, 1024, 16, 1024, 50304},
-          {"gpt2-774m", 36, 1280, 20, 1024, 50304}};
+  return {{{12, 768, 12, 1024, 50304}, "gpt2-124m"},
+          {{24, 1024, 16, 1024, 50304}, "gpt2-350m"},
+          {{36, 1280, 20, 1024, 50304}, "gpt2-774m"}};
 }
 
 std::vector<ModelShape> other_models() {
-  return {{"gpt-neo-125m", 12, 768, 12, 2048, 50257},
-          {"gpt-neo-2.7b", 32, 2560, 20, 2048, 50257},
-          {"llama-7b", 32, 4096, 32, 2048, 32000, 11008}};
+  return {{{12, 768, 12, 2048, 50257}, "gpt-neo-125m"},
+          {{32, 2560, 20, 2048, 50257}, "gpt-neo-2.7b"},
+          {{32, 4096, 32, 2048, 32000}, "llama-7b", 11008}};
 }
 
 std::vector<ProductCase> step_products(const ModelShape& model, int sequences, ProductType type) {

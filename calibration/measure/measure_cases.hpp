@@ -10,14 +10,14 @@
 #include "calibration/base/names.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/products.hpp"
+#include "calibration/train/gpt.hpp"
 #include "models/spec/step_kernel.hpp"
 
 namespace accocal {
 
 /// A model whose step gives shapes.
-struct ModelShape {
+struct ModelShape : GptShape {
   std::string name;
-  int layers = 1, width = 1, heads = 1, context = 1, vocabulary = 1;
   /// Inner size of a gated MLP (gate and up side by side), in a model without biases and with a head apart from the
   /// embedding, as Llama is; 0: an MLP of four times the width, biases and a tied head, as GPT-2 has them.
   int gated = 0;

@@ -31,7 +31,7 @@ struct Job {
   unsigned limit = 60;  ///< seconds
 };
 
-using Call = void (DeviceTransport::*)(void*, std::size_t, ElementType, Stream&);
+using Call = void (DeviceTransport::*)(Buffer, Stream&);
 const std::vector<std::pair<std::string, Call>>& calls() {
   static const std::vector<std::pair<std::string, Call>> kCalls = {{"all_reduce", &DeviceTransport::all_reduce},
                                                                    {"reduce_scatter", &DeviceTransport::reduce_scatter},
@@ -56,7 +56,7 @@ std::vector<double> times_of(Call call, std::int64_t bytes, int runs, DeviceTran
   constexpr int kWarmUp = 3;
   const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(Bf16);
   ranks.barrier();
-  const auto once = [&] { (network.*call)(data, count, ElementType::kBf16, stream); };
+  const auto once = [&] { (network.*call)({data, count, ElementType::kBf16}, stream); };
   for (int i = 0; i < kWarmUp; ++i) once();
   return timed(runs, stream, events, once);
 }
@@ -99,10 +99,7 @@ std::string describe(const Job& job) {
 
 void run_job(const Job& job, EarlierSamples& to, const Session::Say& say) {
   say(describe(job));
-  LaunchOptions launch;
-  launch.ranks = job.ranks;
-  launch.network = parse_network("loopback", {}, job.ranks);
-  launch.timeout = Seconds{20};
+  const LaunchOptions launch{job.ranks, {}, Seconds{20}};  // over loopback
   const RankResults results = run_ranks(launch, [&](Transport& ranks) { return measure_on_rank(job, ranks); });
   if (results.code != ExitCode::kDone) {
     to.left_out.push_back({describe(job), results.errors.empty() ? "a rank failed" : results.errors.front(), 1});

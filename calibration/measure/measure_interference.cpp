@@ -31,13 +31,9 @@ class Batches {
   Batches(Runner& runner, int count, Bench& bench) : runner_(runner), count_(count), bench_(bench) {}
 
   void give() {
-    bench_.stream().record(event(0));
-    for (int i = 0; i < count_; ++i) {
-      runner_.batch(bench_.stream());
-      bench_.stream().record(event(i + 1));
-    }
+    give_timed(count_, bench_.stream(), bench_.events(), [&] { runner_.batch(bench_.stream()); });
   }
-  const Event& event(int i) const { return bench_.events().at(static_cast<std::size_t>(i)); }
+  const Event& event(int i) const { return bench_.events().at(i); }
   const Event& last() const { return event(count_); }
   int count() const { return count_; }
   /// Of one launch in batch i.
@@ -164,29 +160,25 @@ class Pieces {
   }
 
   Stream& stream() { return stream_; }
-  const Event& event(int i) { return events_.at(static_cast<std::size_t>(i)); }
+  const Event& event(int i) { return events_.at(i); }
   void give(int count) {
-    stream_.record(event(0));
-    for (int i = 0; i < count; ++i) {
-      switch (one_.what) {
-        case Beside::kCopyToDevice: stream_.copy_to_device(at_[0], host_.as<void>(), one_.amount); break;
-        case Beside::kCopyToHost: stream_.copy_to_host(host_.as<void>(), at_[0], one_.amount); break;
-        default: work_.launch(at_, stream_);
-      }
-      stream_.record(event(i + 1));
-    }
+    give_timed(count, stream_, events_, [&] { piece(); });
   }
   double alone() {
     constexpr int kRuns = 5;
     give(1);
-    give(kRuns);
-    stream_.synchronise();
-    Values values;
-    for (int i = 0; i < kRuns; ++i) values.push_back(elapsed(event(i), event(i + 1)).value);
-    return median_of(values);
+    return median_of(timed(kRuns, stream_, events_, [&] { piece(); }));
   }
 
  private:
+  void piece() {
+    switch (one_.what) {
+      case Beside::kCopyToDevice: stream_.copy_to_device(at_[0], host_.data(), one_.amount); break;
+      case Beside::kCopyToHost: stream_.copy_to_host(host_.data(), at_[0], one_.amount); break;
+      default: work_.launch(at_, stream_);
+    }
+  }
+
   BesideCase one_;
   Stream stream_{Stream::Priority::kHigh};
   Events events_;

@@ -160,83 +160,77 @@ void scramble(Bytes* to, std::size_t bytes) {
   }
 }
 
-/// What one sort of copy needs.
-struct CopyPlace {
-  PinnedMemory pinned, pinned2;
-  std::vector<char> pageable;
-  DeviceMemory device, device2;
-};
-
-CopyPlace place_for(const CopyCase& one) {
-  CopyPlace place;
-  place.device = DeviceMemory(one.bytes);
-  if (one.direction == CopyDirection::kOnDevice || one.direction == CopyDirection::kBoth)
-    place.device2 = DeviceMemory(one.bytes);
-  if (one.direction == CopyDirection::kBoth) place.pinned2 = PinnedMemory(one.bytes);
-  if (one.direction == CopyDirection::kOnDevice) return place;
-  if (one.pinned) {
-    place.pinned = PinnedMemory(one.bytes);
-    scramble(place.pinned.as<char>(), one.bytes);
-  } else {
-    place.pageable.resize(one.bytes);
-    scramble(place.pageable.data(), one.bytes);
+/// Copies of one sort: their memory at both ends, a stream a direction, and the events of a batch.
+class Copies {
+ public:
+  explicit Copies(const CopyCase& one) : one_(one), device_(one.bytes) {
+    const bool on_device = one.direction == CopyDirection::kOnDevice;
+    if (on_device || both()) device2_ = DeviceMemory(one.bytes);
+    if (both()) pinned2_ = PinnedMemory(one.bytes);
+    if (!on_device && one.pinned) {
+      pinned_ = PinnedMemory(one.bytes);
+      scramble(pinned_.as<char>(), one.bytes);
+    } else if (!on_device) {
+      pageable_.resize(one.bytes);
+      scramble(pageable_.data(), one.bytes);
+    }
+    if (device_.size() > 0) fill_random(device_.as<float>(), one.bytes / 4, 1.0F, 1, stream_);
+    if (device2_.size() > 0) fill_random(device2_.as<float>(), one.bytes / 4, 1.0F, 2, stream_);
   }
-  return place;
-}
 
-/// A stream a direction, and the events of a batch.
-struct CopyStreams {
-  Stream stream, other;
-  Event begin{true}, end{true}, other_end{true};
-};
+  /// `count` copies, or as many pairs at once; seconds of one. Pageable ones keep the host busy, so its clock counts.
+  double batch(int count) {
+    stream_.synchronise();
+    other_.synchronise();
+    const double host_begin = monotonic_seconds();
+    stream_.record(begin_);
+    other_.wait(begin_);
+    for (int i = 0; i < count; ++i) give();
+    stream_.record(end_);
+    other_.record(other_end_);
+    stream_.synchronise();
+    other_.synchronise();
+    if (!one_.pinned) return (monotonic_seconds() - host_begin) / count;
+    const double took = elapsed(begin_, end_).value;
+    return (both() ? std::max(took, elapsed(begin_, other_end_).value) : took) / count;
+  }
 
-/// `count` copies, or as many pairs at once; seconds of one. Pageable ones keep the host busy, so its clock counts.
-double copy_batch(const CopyCase& one, int count, CopyPlace& place, CopyStreams& on) {
-  void* host = one.pinned ? place.pinned.as<void>() : place.pageable.data();
-  on.stream.synchronise();
-  on.other.synchronise();
-  const double host_begin = monotonic_seconds();
-  on.stream.record(on.begin);
-  on.other.wait(on.begin);
-  for (int i = 0; i < count; ++i) {
-    switch (one.direction) {
-      case CopyDirection::kToDevice: on.stream.copy_to_device(place.device.data(), host, one.bytes); break;
-      case CopyDirection::kToHost: on.stream.copy_to_host(host, place.device.data(), one.bytes); break;
-      case CopyDirection::kOnDevice:
-        on.stream.copy_on_device(place.device.data(), place.device2.data(), one.bytes);
-        break;
+ private:
+  bool both() const { return one_.direction == CopyDirection::kBoth; }
+  void give() {
+    void* const host = one_.pinned ? pinned_.as<void>() : pageable_.data();
+    switch (one_.direction) {
+      case CopyDirection::kToDevice: stream_.copy_to_device(device_.data(), host, one_.bytes); break;
+      case CopyDirection::kToHost: stream_.copy_to_host(host, device_.data(), one_.bytes); break;
+      case CopyDirection::kOnDevice: stream_.copy_on_device(device_.data(), device2_.data(), one_.bytes); break;
       case CopyDirection::kBoth:
-        on.stream.copy_to_device(place.device.data(), host, one.bytes);
-        on.other.copy_to_host(place.pinned2.as<void>(), place.device2.data(), one.bytes);
+        stream_.copy_to_device(device_.data(), host, one_.bytes);
+        other_.copy_to_host(pinned2_.data(), device2_.data(), one_.bytes);
         break;
     }
   }
-  on.stream.record(on.end);
-  on.other.record(on.other_end);
-  on.stream.synchronise();
-  on.other.synchronise();
-  if (!one.pinned) return (monotonic_seconds() - host_begin) / count;
-  const double took = elapsed(on.begin, on.end).value;
-  const bool both = one.direction == CopyDirection::kBoth;
-  return (both ? std::max(took, elapsed(on.begin, on.other_end).value) : took) / count;
-}
+
+  CopyCase one_;
+  PinnedMemory pinned_, pinned2_;
+  std::vector<char> pageable_;
+  DeviceMemory device_, device2_;
+  Stream stream_, other_;
+  Event begin_{true}, end_{true}, other_end_{true};
+};
 
 std::optional<ItemTimes> copy_time(const CopyCase& one, const Effort& effort, Seconds most) {
   constexpr double kBatch = 200e-6;
   const double asked = monotonic_seconds();
-  CopyPlace place = place_for(one);
-  CopyStreams on;
-  if (place.device.size() > 0) fill_random(place.device.as<float>(), one.bytes / 4, 1.0F, 1, on.stream);
-  if (place.device2.size() > 0) fill_random(place.device2.as<float>(), one.bytes / 4, 1.0F, 2, on.stream);
-  copy_batch(one, 1, place, on);
-  const double each = std::max(copy_batch(one, 1, place, on), 1e-6);
+  Copies copies(one);
+  copies.batch(1);
+  const double each = std::max(copies.batch(1), 1e-6);
   const int count = std::clamp(static_cast<int>(kBatch / each), 1, 100);
   const double left = most.value - (monotonic_seconds() - asked), batch = each * count;
   if (effort.least_batches * batch > left) return std::nullopt;
   const double wanted = std::min({effort.counted.value / batch, left / batch, 1e6});
   const int runs = std::clamp(static_cast<int>(wanted), effort.least_batches, effort.most_batches);
   Values values;
-  for (int i = 0; i < runs; ++i) values.push_back(copy_batch(one, count, place, on));
+  for (int i = 0; i < runs; ++i) values.push_back(copies.batch(count));
   return ItemTimes{spread_of(values), {}};
 }
 

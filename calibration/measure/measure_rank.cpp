@@ -20,49 +20,11 @@ namespace {
 
 void sleep_until(double when) { accocal::sleep_until(static_cast<std::int64_t>(when * 1e9)); }
 
-// Work of fixed size, single-threaded, as a rank is.
-
 std::vector<float> ramp(std::size_t count) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 7) * 0.1F;
   return values;
 }
-
-/// Products of two matrices that stay in the cache, about a millisecond: what a training step mostly computes.
-class ProductLoop {
- public:
-  void run() {
-    const MatrixView<float> a{a_.data(), kSide, kSide, kSide}, b{b_.data(), kSide, kSide, kSide};
-    for (int i = 0; i < kProducts; ++i) put_product(false, 1, a, b, c_.data(), kSide);
-  }
-
- private:
-  static constexpr int kSide = 192;  // three matrices of 147 kB
-  static constexpr int kProducts = 4;
-  std::vector<float> a_ = ramp(kSide * kSide), b_ = a_, c_ = std::vector<float>(kSide * kSide);
-};
-
-/// A step of AdamW over so many elements of a shard.
-class OptimizerLoop {
- public:
-  explicit OptimizerLoop(std::int64_t elements)
-      : gradient_(ramp(elements)), master_(elements), m_(elements), v_(elements) {}
-  void run() { adamw_step({}, 1e-3, ++step_, 0.25, gradient_, master_, m_, v_); }
-
- private:
-  std::vector<float> gradient_, master_, m_, v_;
-  std::int64_t step_ = 0;
-};
-
-/// The copy of a buffer of so many fp32 elements: what a swap of parameters and gradients costs.
-class CopyLoop {
- public:
-  explicit CopyLoop(std::int64_t elements) : from_(ramp(elements)), to_(elements) {}
-  void run() { std::copy(from_.begin(), from_.end(), to_.begin()); }
-
- private:
-  std::vector<float> from_, to_;
-};
 
 double time_of(const std::function<void()>& action) {
   const double begin = monotonic_seconds();
@@ -129,14 +91,16 @@ void measure_hand_off(int count, RankTimes& times) {
   }
 }
 
+/// A step of AdamW over so many elements of a shard, and the copy of a buffer of as many: what a swap of parameters and
+/// gradients costs.
 ElementTimes measure_elements(std::int64_t elements, int runs) {
   ElementTimes times;
   times.elements = elements;
-  OptimizerLoop optimizer(elements);
-  CopyLoop copy(elements);
+  const std::vector<float> gradient = ramp(elements), from = gradient;
+  std::vector<float> master(elements), m(elements), v(elements), to(elements);
   for (int i = 0; i <= runs; ++i) {
-    const double step = time_of([&] { optimizer.run(); });
-    const double copied = time_of([&] { copy.run(); });
+    const double step = time_of([&] { adamw_step({}, 1e-3, i + 1, 0.25, gradient, master, m, v); });
+    const double copied = time_of([&] { std::copy(from.begin(), from.end(), to.begin()); });
     if (i == 0) continue;  // the pages come in
     times.adamw.push_back(step);
     times.copy.push_back(copied);
@@ -171,7 +135,14 @@ void measure_micro_batches(const TrainingOptions& options, const std::vector<int
 /// As a rank of ACCO: the main thread computes while the communication thread reduces and gathers.
 TheftTimes measure_theft(const RankPlan& plan, Transport& transport) {
   TheftTimes times;
-  ProductLoop product;
+  // Products of two matrices that stay in the cache, about a millisecond: what a training step mostly computes.
+  constexpr int kSide = 192, kProducts = 4;  // three matrices of 147 kB
+  const std::vector<float> values = ramp(kSide * kSide), others = values;
+  std::vector<float> result(kSide * kSide);
+  const auto compute = [&] {
+    const MatrixView<float> a{values.data(), kSide, kSide, kSide}, b{others.data(), kSide, kSide, kSide};
+    for (int i = 0; i < kProducts; ++i) put_product(false, 1, a, b, result.data(), kSide);
+  };
   std::vector<float> floats(static_cast<std::size_t>(plan.theft_bytes) / sizeof(float));
   const auto collectives = [&](std::vector<double>& to) {
     transport.barrier();
@@ -183,10 +154,10 @@ TheftTimes measure_theft(const RankPlan& plan, Transport& transport) {
   };
   CommunicationThread thread;
   collectives(times.collective_alone);
-  for (int i = 0; i < 50; ++i) times.compute_alone.push_back(time_of([&] { product.run(); }));
+  for (int i = 0; i < 50; ++i) times.compute_alone.push_back(time_of(compute));
   transport.barrier();
   thread.submit([&] { collectives(times.collective_beside); });
-  while (!thread.done()) times.compute_beside.push_back(time_of([&] { product.run(); }));
+  while (!thread.done()) times.compute_beside.push_back(time_of(compute));
   thread.wait();
   if (times.compute_beside.size() > 1) times.compute_beside.pop_back();  // communication ended inside it
   return times;

@@ -34,18 +34,6 @@ std::vector<Case> attention_of(const std::vector<Case>& all) {
   return kept;
 }
 
-DevicePlan narrowed(DevicePlan plan, const std::string& only) {
-  if (only == "attention") {
-    plan.products = attention_of(plan.products);
-    plan.kernels = attention_of(plan.kernels);
-    return plan;
-  }
-  if (only.empty()) return plan;
-  if (only != "gemm") plan.products.clear();
-  if (only != "memory") plan.kernels.clear();
-  return plan;
-}
-
 std::string command_of(const DeviceMeasureOptions& options) {
   std::string command =
       fmt::format("accocal measure --device cuda:{} --seconds {}", options.device, options.budget.value);
@@ -57,11 +45,15 @@ std::string command_of(const DeviceMeasureOptions& options) {
 
 /// Runs every kind; what is written down is in `session` and `rested`, however far it came.
 /// `save` is called after each kind.
-void run_all(const DevicePlan& whole, const MeasureSetting& setting, const DeviceMeasureOptions& options,
-             Session& session, std::vector<Entries>& rested, const std::function<void()>& save) {
+void run_all(DevicePlan plan, const MeasureSetting& setting, const DeviceMeasureOptions& options, Session& session,
+             std::vector<Entries>& rested, const std::function<void()>& save) {
   const std::string& only = options.only;
-  const DevicePlan plan = narrowed(whole, only);
-  const auto asked = [&](const char* kind) { return only.empty() || only == kind || only == "attention"; };
+  const auto asked = [&](const char* kind) { return only.empty() || only == kind; };
+  const bool attention = only == "attention";
+  if (attention) {
+    plan.products = attention_of(plan.products);
+    plan.kernels = attention_of(plan.kernels);
+  }
   // Of one kind alone the end is the budget's.
   const auto until = [&](double share) { return only.empty() ? share : 1.0; };
   Bench bench(setting.bench);
@@ -76,17 +68,15 @@ void run_all(const DevicePlan& whole, const MeasureSetting& setting, const Devic
   } catch (const std::exception& error) {
     session.leave_out("the load before all else", error.what());
   }
-  if (only.empty() || only == "launch") run("launch", launch_items(lab), until(0.03));
-  if (asked("gemm")) {
-    run("gemm", product_items(plan.products, lab), only == "attention" ? 0.6 : until(0.4));
-  }
-  if (asked("memory")) run("kernel", kernel_items(plan.kernels, lab), until(0.54));
-  if (only.empty() || only == "copy") run("copy", copy_items(plan.copies, lab), until(0.6));
-  if (only.empty() || only == "interference") {
+  if (asked("launch")) run("launch", launch_items(lab), until(0.03));
+  if (asked("gemm") || attention) run("gemm", product_items(plan.products, lab), attention ? 0.6 : until(0.4));
+  if (asked("memory") || attention) run("kernel", kernel_items(plan.kernels, lab), until(0.54));
+  if (asked("copy")) run("copy", copy_items(plan.copies, lab), until(0.6));
+  if (asked("interference")) {
     session.leave_out("kernels beside a collective", "it needs ranks on several devices");
     run("interference", interference_items(plan.interference, lab), until(0.67));
   }
-  if (only.empty() || only == "step") {
+  if (asked("step")) {
     bench.release();
     run("step", step_items(plan.steps, lab, rested), only.empty() ? 0.88 : 0.8);
     run("update", update_items(plan.updates, lab), 1.0);

@@ -46,8 +46,7 @@ std::vector<double> waits(const std::vector<CellTimes>& ranks) {
 
 Theft theft_of(const std::vector<RankTimes>& ranks) {
   const auto spread = [&](std::vector<double> TheftTimes::*values) {
-    return spread_of(pooled(
-        ranks, [&](const RankTimes& rank) -> const auto& { return rank.theft.*values; }));
+    return spread_of(pooled(ranks, [&](const RankTimes& rank) { return rank.theft.*values; }));
   };
   Theft theft;
   theft.compute_alone = spread(&TheftTimes::compute_alone);

@@ -34,7 +34,7 @@ template <typename Values>
 std::vector<double> pooled(const std::vector<RankTimes>& ranks, const Values& values) {
   std::vector<double> all;
   for (const RankTimes& rank : ranks) {
-    const std::vector<double>& own = std::invoke(values, rank);
+    const std::vector<double> own = std::invoke(values, rank);
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -22,15 +21,11 @@ namespace {
 
 using Values = std::vector<double>;
 
-GptShape gpt_shape(const ModelShape& model) {
-  return {model.layers, model.width, model.heads, model.context, model.vocabulary};
-}
-
 /// What a rank alone keeps on the device: bf16 parameters and gradients, fp32 master copy and moments.
 class Training {
  public:
   explicit Training(const ModelShape& model)
-      : count_(parameter_count(gpt_shape(model))),
+      : count_(parameter_count(model)),
         parameters_(count_ * sizeof(Bf16)),
         gradient_(count_ * sizeof(Bf16)),
         master_(count_ * sizeof(float)),
@@ -39,7 +34,7 @@ class Training {
         total_(sizeof(std::int64_t)),
         loss_(sizeof(float)) {
     // As a start of training is, but for one deviation of all weights.
-    for (const ParameterBlock& block : parameter_blocks(gpt_shape(model))) {
+    for (const ParameterBlock& block : parameter_blocks(model)) {
       Bf16* at = parameters() + block.offset;
       if (block.deviation > 0) {
         fill_random(at, block.size(), 0.02F, block.offset + 1, stream_);
@@ -129,7 +124,7 @@ Entries keys_of_step(const StepCase& one, const std::string& part) {
           {"heads", m.heads},
           {"context", m.context},
           {"vocabulary", m.vocabulary},
-          {"parameters", static_cast<std::int64_t>(parameter_count(gpt_shape(m)))},
+          {"parameters", static_cast<std::int64_t>(parameter_count(m))},
           {"sequences", one.sequences},
           {"storage", "bf16"},
           {"part", part}};
@@ -150,7 +145,7 @@ std::optional<ItemTimes> measure_micro_batch(const StepCase& one, Lab lab, Secon
                                              std::vector<Entries>& rested) {
   const std::int64_t before = memory_before(lab);
   Training training(one.model);
-  DeviceGpt<Bf16> gpt(gpt_shape(one.model), one.sequences);
+  DeviceGpt<Bf16> gpt(one.model, one.sequences);
   const std::vector<std::vector<std::int32_t>> texts = texts_for(one);
   std::size_t next = 0;
   training.clear_gradient();
@@ -181,41 +176,12 @@ std::optional<ItemTimes> measure_optimizer(const StepCase& one, Lab lab, Seconds
   return ItemTimes{spread_of(times->loaded), memory_keys(before, 0)};
 }
 
-/// The model as training starts it, on random tokens made beforehand.
-class RandomWorkload : public DeviceWorkload<Bf16> {
- public:
-  explicit RandomWorkload(const StepCase& one)
-      : shape_(gpt_shape(one.model)),
-        sequences_(one.sequences),
-        gpt_(shape_, one.sequences),
-        texts_(texts_for(one)),
-        initial_(initial_values<Bf16>(shape_, 1)) {}
-
-  std::size_t parameter_count() const override { return accocal::parameter_count(shape_); }
-  std::vector<Bf16> initial_parameters() const override { return initial_; }
-  int samples_per_micro_batch() const override { return sequences_; }
-  int tokens_per_sample() const override { return shape_.context; }
-  void accumulate(const Bf16* parameters, std::int64_t micro_batch, Bf16* gradient, float* loss,
-                  Stream& stream) override {
-    const auto which = static_cast<std::size_t>(micro_batch) % texts_.size();
-    gpt_.accumulate(parameters, texts_[which], gradient, loss, stream);
-  }
-  double held_out_loss(const Bf16*, Stream&) override { return std::numeric_limits<double>::quiet_NaN(); }
-  std::int64_t memory() const { return gpt_.memory(); }
-
- private:
-  GptShape shape_;
-  int sequences_;
-  DeviceGpt<Bf16> gpt_;
-  std::vector<std::vector<std::int32_t>> texts_;
-  std::vector<Bf16> initial_;
-};
-
 TrainingOptions training_options_of(const UpdateCase& one, std::int64_t updates) {
   TrainingOptions options;
   options.algorithm = one.algorithm;
-  options.gpt.shape = gpt_shape(one.step.model);
+  options.gpt.shape = one.step.model;
   options.gpt.sequences = one.step.sequences;
+  options.random_vocabulary = one.step.model.vocabulary;
   options.storage = ElementType::kBf16;
   options.updates = updates;
   options.optimizer.learning_rate = 1e-5;
@@ -233,11 +199,11 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
   std::optional<ItemTimes> measured;
   run_local_ranks(1, [&](Transport& ranks) {
     use_device(lab.device);  // which is a thread's own
-    RandomWorkload workload(one.step);
+    const std::unique_ptr<DeviceWorkload<Bf16>> workload = gpt_on_device<Bf16>(training_options_of(one, 1));
     const std::unique_ptr<DeviceTransport> network = alone_transport();
     const double made = monotonic_seconds();
     const auto durations = [&](std::int64_t updates) {
-      const TrainingResult result = train_by_streams(training_options_of(one, updates), workload, *network, ranks);
+      const TrainingResult result = train_by_streams(training_options_of(one, updates), *workload, *network, ranks);
       Values values;
       for (const UpdateRecord& update : result.updates) values.push_back(update.duration.value);
       return std::make_pair(values, result.device.memory);
@@ -255,7 +221,7 @@ std::optional<ItemTimes> measure_update(const UpdateCase& one, Lab lab, Seconds 
     auto [values, memory] = durations(loading + counting);
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(loading));
     measured = ItemTimes{spread_of(values), {}};
-    measured->more = {{"memory_bytes", memory - before}, {"activation_bytes", workload.memory()}};
+    measured->more = {{"memory_bytes", memory - before}, {"activation_bytes", workload->memory()}};
   });
   return measured;
 }

@@ -107,43 +107,39 @@ class Maker {
   std::size_t stream_size() const { return tokens() * width(); }
 
   DeviceWork embed_forward_work() const {
-    const TokenShape s = s_;
-    return {{reals(stream_size(), false), given(random_text(s, one_.vocabulary)),
+    return {{reals(stream_size(), false), given(random_text(s_, one_.vocabulary)),
              reals(width() * static_cast<std::size_t>(one_.vocabulary), false),
-             reals(width() * static_cast<std::size_t>(s.context), false)},
-            [s](const At& at, Stream& stream) {
+             reals(width() * static_cast<std::size_t>(s_.context), false)},
+            [s = s_](const At& at, Stream& stream) {
               embed_forward(real(at[0]), ints(at[1]), real(at[2]), real(at[3]), s, stream);
             }};
   }
 
   DeviceWork embed_backward_work() const {
-    const TokenShape s = s_;
-    const Index index = index_of(random_text(s, one_.vocabulary), s, one_.vocabulary);
+    const Index index = index_of(random_text(s_, one_.vocabulary), s_, one_.vocabulary);
     const int unique = static_cast<int>(index.unique.size());
     return {{reals(width() * static_cast<std::size_t>(one_.vocabulary), false),
-             reals(width() * static_cast<std::size_t>(s.context), false), reals(stream_size(), true),
+             reals(width() * static_cast<std::size_t>(s_.context), false), reals(stream_size(), true),
              given(index.unique), given(index.first), given(index.columns)},
-            [s, unique](const At& at, Stream& stream) {
+            [s = s_, unique](const At& at, Stream& stream) {
               embed_backward(real(at[0]), real(at[1]), real(at[2]), {ints(at[3]), ints(at[4]), ints(at[5]), unique}, s,
                              stream);
             }};
   }
 
   DeviceWork norm_forward_work() const {
-    const TokenShape s = s_;
     return {{reals(stream_size(), false), floats(tokens(), false), floats(tokens(), false), reals(stream_size(), true),
              reals(width(), true), reals(width(), true)},
-            [s](const At& at, Stream& stream) {
+            [s = s_](const At& at, Stream& stream) {
               norm_forward(real(at[0]), fp32(at[1]), fp32(at[2]), real(at[3]), real(at[4]), real(at[5]), s, stream);
             }};
   }
 
   DeviceWork norm_backward_work() const {
-    const TokenShape s = s_;
     return {{reals(stream_size(), true), reals(width(), false), reals(width(), false), reals(stream_size(), true),
              reals(stream_size(), false), floats(tokens(), false), floats(tokens(), false), reals(width(), false),
-             floats(norm_workspace(s), true)},
-            [s](const At& at, Stream& stream) {
+             floats(norm_workspace(s_), true)},
+            [s = s_](const At& at, Stream& stream) {
               norm_backward(real(at[0]), real(at[1]), real(at[2]), real(at[3]), real(at[4]), fp32(at[5]), fp32(at[6]),
                             real(at[7]), fp32(at[8]), s, stream);
             }};
@@ -159,35 +155,28 @@ class Maker {
   }
 
   DeviceWork heads_work() const {
-    const TokenShape s = s_;
-    const int parts = one_.parts;
-    const bool split = one_.kind == StepKernel::kSplitHeads;
-    const std::size_t size = stream_size() * static_cast<std::size_t>(parts);
-    return {{reals(size, false), reals(size, true)}, [s, parts, split](const At& at, Stream& stream) {
-              if (split)
-                split_heads(real(at[0]), real(at[1]), parts, s, stream);
-              else
-                merge_heads(real(at[0]), real(at[1]), parts, s, stream);
+    const auto call = one_.kind == StepKernel::kSplitHeads ? split_heads<Real> : merge_heads<Real>;
+    const std::size_t size = stream_size() * static_cast<std::size_t>(one_.parts);
+    return {{reals(size, false), reals(size, true)}, [s = s_, parts = one_.parts, call](const At& at, Stream& stream) {
+              call(real(at[0]), real(at[1]), parts, s, stream);
             }};
   }
 
   DeviceWork softmax_work() const {
-    const TokenShape s = s_;
-    const std::size_t size = tokens() * static_cast<std::size_t>(s.heads) * static_cast<std::size_t>(s.context);
+    const std::size_t size = tokens() * static_cast<std::size_t>(s_.heads) * static_cast<std::size_t>(s_.context);
     if (one_.kind == StepKernel::kSoftmaxForward)
-      return {{reals(size, true)}, [s](const At& at, Stream& stream) { softmax_forward(real(at[0]), s, stream); }};
+      return {{reals(size, true)}, [s = s_](const At& at, Stream& stream) { softmax_forward(real(at[0]), s, stream); }};
     // d <- w (d - sum of w d) keeps its size where the weights' deviation is the context to the power of -1/4.
-    const float deviation = std::pow(static_cast<float>(s.context), -0.25F);
+    const float deviation = std::pow(static_cast<float>(s_.context), -0.25F);
     return {{reals(size, true), reals(size, false, deviation)},
-            [s](const At& at, Stream& stream) { softmax_backward(real(at[0]), real(at[1]), 1.0F, s, stream); }};
+            [s = s_](const At& at, Stream& stream) { softmax_backward(real(at[0]), real(at[1]), 1.0F, s, stream); }};
   }
 
   DeviceWork cross_entropy_work() const {
-    const TokenShape s = s_;
     const int vocabulary = one_.vocabulary, leading = static_cast<int>(padded_vocabulary(vocabulary));
-    return {{reals(matrix(s.tokens(), leading), true), zeros(sizeof(float)), given(random_text(s, vocabulary)),
+    return {{reals(matrix(s_.tokens(), leading), true), zeros(sizeof(float)), given(random_text(s_, vocabulary)),
              floats(tokens(), true)},
-            [s, vocabulary, leading](const At& at, Stream& stream) {
+            [s = s_, vocabulary, leading](const At& at, Stream& stream) {
               cross_entropy(real(at[0]), fp32(at[1]), ints(at[2]), vocabulary, leading, fp32(at[3]), s, stream);
             }};
   }

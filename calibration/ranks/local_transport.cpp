@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "calibration/ranks/elements.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accocal {
 namespace {

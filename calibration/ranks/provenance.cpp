@@ -6,7 +6,9 @@
 #include "calibration/ranks/namespaces.hpp"
 
 namespace accocal {
+namespace {
 
+/// {"kind": "netns", "rates_bytes_per_s": [...], "payload_bytes_per_s": [...], "burst_bytes": [...]}
 JsonValue network_json(const LaunchOptions& launch) {
   std::vector<double> rates, payloads;
   std::vector<std::int64_t> bursts;
@@ -21,6 +23,8 @@ JsonValue network_json(const LaunchOptions& launch) {
   if (!bursts.empty()) network.set("burst_bytes", bursts);
   return network;
 }
+
+}  // namespace
 
 JsonValue machine_json() {
   const Machine machine = this_machine();

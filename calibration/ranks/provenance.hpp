@@ -7,8 +7,6 @@
 
 namespace accocal {
 
-/// {"kind": "netns", "rates_bytes_per_s": [...], "payload_bytes_per_s": [...], "burst_bytes": [...]}
-JsonValue network_json(const LaunchOptions& launch);
 /// {"cpu": "...", "cores": 2, "kernel": "..."}
 JsonValue machine_json();
 

@@ -1,5 +1,5 @@
-// What a rank reports to the launcher, as one text and back: numbers, texts, lists of what travels, and structs that
-// name the members of theirs that do in `kReported`, in one order for both ways.
+// What a rank tells the launcher or another rank, as one text and back: numbers, quantities, enums, texts, lists, and
+// structs that name the members of theirs that do in `kReported`, in one order for both ways.
 #pragma once
 
 #include <array>
@@ -17,6 +17,11 @@ template <typename Value>
 concept Travels = requires {
   Value::kReported;
 };
+/// Seconds and the like.
+template <typename Value>
+concept HasValue = requires(Value quantity) {
+  quantity.value;
+};
 
 class ReportWriter {
  public:
@@ -27,6 +32,10 @@ class ReportWriter {
       text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr) += ' ';
     } else if constexpr (Travels<Value>) {
       std::apply([&](const auto... member) { (put(value.*member), ...); }, Value::kReported);
+    } else if constexpr (HasValue<Value>) {
+      put(value.value);
+    } else if constexpr (std::is_enum_v<Value>) {
+      put(static_cast<int>(value));
     } else {
       put(value.size());
       if constexpr (std::is_same_v<Value, std::string>)
@@ -52,6 +61,12 @@ class ReportReader {
       left_.remove_prefix(size + 1);
     } else if constexpr (Travels<Value>) {
       std::apply([&](const auto... member) { (take(value.*member), ...); }, Value::kReported);
+    } else if constexpr (HasValue<Value>) {
+      take(value.value);
+    } else if constexpr (std::is_enum_v<Value>) {
+      int number = 0;
+      take(number);
+      value = static_cast<Value>(number);
     } else {
       std::size_t size = 0;
       take(size);

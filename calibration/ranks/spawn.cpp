@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -43,12 +44,7 @@ bool send_all(int to, const std::string& text) {
   return true;
 }
 
-struct Outcome {
-  ExitCode code = ExitCode::kDone;
-  std::string text;
-};
-
-Outcome run_body(const Network& network, const Seat& seat, const RankBody& body) {
+RankEnd run_body(const Network& network, const Seat& seat, const RankBody& body) {
   std::signal(SIGPIPE, SIG_IGN);  // a write to what has ended is an error to be told, by whatever library it is done
   try {
     enter(network, seat.rank);
@@ -57,24 +53,24 @@ Outcome run_body(const Network& network, const Seat& seat, const RankBody& body)
     const std::string reason = said_by_launcher(seat, Seconds{0});
     if (!reason.empty()) throw TransportError(reason);  // it is over before we began, or nobody is there to hear of it
     RingTransport transport(seat);
-    return {ExitCode::kDone, body(transport)};
+    return {ExitCode::kDone, body(transport), ""};
   } catch (const BadInput& error) {
-    return {ExitCode::kBadInput, error.what()};
+    return {ExitCode::kBadInput, "", error.what()};
   } catch (const std::logic_error& error) {
-    return {ExitCode::kOurBug, error.what()};
+    return {ExitCode::kOurBug, "", error.what()};
   } catch (const std::exception& error) {
-    return {ExitCode::kEnvironment, error.what()};
+    return {ExitCode::kEnvironment, "", error.what()};
   } catch (...) {
-    return {ExitCode::kOurBug, "threw what is no exception"};
+    return {ExitCode::kOurBug, "", "threw what is no exception"};
   }
 }
 
 [[noreturn]] void be_rank(const Network& network, const Seat& seat, const RankBody& body) {
-  const Outcome outcome = run_body(network, seat, body);
+  const RankEnd end = run_body(network, seat, body);
   std::cout.flush();
   std::fflush(nullptr);
-  send_all(seat.control, static_cast<char>('0' + static_cast<int>(outcome.code)) + outcome.text);
-  _exit(static_cast<int>(outcome.code));
+  send_all(seat.control, static_cast<char>('0' + static_cast<int>(end.code)) + end.report + end.error);
+  _exit(static_cast<int>(end.code));
 }
 
 /// How a process ended that said nothing.
@@ -134,7 +130,7 @@ class Launcher {
   }
 
   RankResults watch() {
-    while (any_left()) {
+    while (!std::all_of(processes_.begin(), processes_.end(), [](const Process& each) { return each.ended; })) {
       std::vector<pollfd> watched;
       for (const Process& process : processes_)
         watched.push_back({process.ended ? -1 : process.control.get(), POLLIN, 0});
@@ -148,12 +144,6 @@ class Launcher {
   }
 
  private:
-  bool any_left() const {
-    for (const Process& process : processes_)
-      if (!process.ended) return true;
-    return false;
-  }
-
   int patience_ms() const {
     if (!failed_) return -1;
     const std::chrono::duration<double, std::milli> left = deadline_ - Clock::now();

@@ -6,7 +6,6 @@
 // when first[t] is sent, and second[t] is added to it.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>

@@ -69,11 +69,6 @@ void ShardOptimizer::step(double learning_rate, double scale, std::span<const fl
   }
 }
 
-void ShardOptimizer::set_master(std::span<const float> parameters) {
-  if (parameters.size() != state_.master.size()) throw std::invalid_argument("parameters of another number");
-  state_.master.assign(parameters.begin(), parameters.end());
-}
-
 void ShardOptimizer::save() { saved_ = state_; }
 
 void ShardOptimizer::restore(Restore what) {

@@ -50,8 +50,6 @@ class ShardOptimizer {
   std::span<const float> master() const { return state_.master; }
   /// To move it by something else than a step; the moments stay.
   std::span<float> master() { return state_.master; }
-  /// Replaces the master copy by as many elements; the moments stay.
-  void set_master(std::span<const float> parameters);
   std::int64_t steps() const { return state_.steps; }
 
   /// What is kept aside while a step is only tried: master copy, moments and the number of steps.

@@ -30,12 +30,12 @@ enum class Payload : std::uint8_t {
   kE3m0  ///< 4 bits: calibration/train/e3m0.hpp
 };
 
-/// What an option is where it is not given, for an algorithm that takes it.
+/// Options of which algorithms have values of their own where they are not given.
 struct UsualOptions {
-  int inner_updates = 10;
-  double outer_learning_rate = 0.7;
-  double outer_momentum = 0.9;
-  double mixing = 0.5;
+  int inner_updates = 10;            ///< that a rank makes alone between two meetings
+  double outer_learning_rate = 0.7;  ///< SlowMo's and CO2's is times the inner one
+  double outer_momentum = 0.9;       ///< Nesterov's in the DiLoCo family
+  double mixing = 0.5;  ///< share of the anchor (Overlap-Local-SGD), of the own parameters (Streaming DiLoCo)
 };
 
 struct AlgorithmTraits {

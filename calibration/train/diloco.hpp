@@ -20,59 +20,61 @@
 
 namespace accocal {
 
-template <typename R>
-class DilocoOuter {
+/// The outer parameters and their step, element by element.
+class NesterovOuter {
  public:
-  explicit DilocoOuter(R& rank) : rank_(rank), theta_(rank.optimizer.master().begin(), rank.optimizer.master().end()) {
-    momentum_.resize(theta_.size());
-  }
+  NesterovOuter(std::span<const float> start, const UsualOptions& options)
+      : theta(start.begin(), start.end()),
+        u_(start.size()),
+        momentum_(static_cast<float>(options.outer_momentum)),
+        rate_(static_cast<float>(options.outer_learning_rate)) {}
 
-  /// On the communication thread; leaves the new parameters in `parameters` and in the optimizer's master copy.
-  void step() {
-    FlatBuffer& values = rank_.communication.values;
-    scratch_.resize(theta_.size());
-    const std::span<const float> own = rank_.optimizer.master();
-    for (std::size_t i = 0; i < theta_.size(); ++i) scratch_[i] = theta_[i] - own[i];
-    values.write({0, theta_.size()}, scratch_);
-    rank_.all_reduce(values);
-    rank_.communication_span("outer optimizer", [&] { move(values); });
+  std::vector<float> theta;
+
+  void step(std::size_t i, float delta) {
+    u_[i] = momentum_ * u_[i] + delta;
+    theta[i] -= rate_ * (delta + momentum_ * u_[i]);
   }
 
  private:
-  void move(const FlatBuffer& sum) {
-    const std::span<const float> delta = sum.read(scratch_);
-    const auto share = 1 / static_cast<float>(rank_.transport.size());
-    const auto rate = static_cast<float>(rank_.options.outer_learning_rate);
-    const auto momentum = static_cast<float>(rank_.options.outer_momentum);
-    for (std::size_t i = 0; i < theta_.size(); ++i) {
-      const float mean = share * delta[i];
-      momentum_[i] = momentum * momentum_[i] + mean;
-      theta_[i] -= rate * (mean + momentum * momentum_[i]);
-    }
-    rank_.optimizer.set_master(theta_);
-    rank_.publish(rank_.parameters);
-  }
-
-  R& rank_;
-  std::vector<float> theta_, momentum_, scratch_;
+  std::vector<float> u_;
+  float momentum_, rate_;
 };
 
 template <typename R>
 void train_diloco(R& rank) {
-  DilocoOuter<R> outer(rank);
+  NesterovOuter outer(rank.optimizer.master(), rank.options);
+  FlatBuffer& values = rank.communication.values;
+  std::vector<float> scratch(values.size());
+  const auto share = 1 / static_cast<float>(rank.transport.size());
+  // On the communication thread; leaves the new parameters in `parameters` and in the optimizer's master copy.
+  const auto meet = [&] {
+    const std::span<float> own = rank.optimizer.master();
+    for (std::size_t i = 0; i < own.size(); ++i) scratch[i] = outer.theta[i] - own[i];
+    values.write({0, scratch.size()}, scratch);
+    rank.all_reduce(values);
+    rank.communication_span("outer optimizer", [&] {
+      const std::span<const float> sum = values.read(scratch);
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        outer.step(i, share * sum[i]);
+        own[i] = outer.theta[i];
+      }
+      rank.publish(rank.parameters);
+    });
+  };
   while (!rank.finished()) {
     for (int inner = 1;; ++inner) {
       rank.compute(rank.options.micro_batches_per_round);
       rank.set_last_total(rank.gradient.count * rank.transport.size());
+      const bool meets = inner == rank.options.inner_updates || rank.last_update();
       rank.run([&] {
         rank.step(rank.gradient.values, rank.gradient.count);
         rank.publish(rank.parameters);
-        if (inner == rank.options.inner_updates || rank.last_update()) outer.step();
+        if (meets) meet();
       });
-      const bool outer_done = inner == rank.options.inner_updates || rank.last_update();
-      rank.end_update(rank.tally(rank.gradient), outer_done ? &rank.parameters : nullptr);
+      rank.end_update(rank.tally(rank.gradient), meets ? &rank.parameters : nullptr);
       rank.gradient.set_zero();
-      if (outer_done) break;
+      if (meets) break;
     }
   }
 }
@@ -88,10 +90,8 @@ void train_diloco(R& rank) {
 template <typename R>
 void train_eager_diloco(R& rank) {
   LocalUpdates<R> local(rank);
-  const std::span<const float> start = rank.optimizer.master();
-  std::vector<float> theta(start.begin(), start.end()), u(theta.size()), own(theta.size()), scratch;
-  const auto momentum = static_cast<float>(rank.options.outer_momentum);
-  const auto rate = static_cast<float>(rank.options.outer_learning_rate);
+  NesterovOuter outer(rank.optimizer.master(), rank.options);
+  std::vector<float> own(outer.theta.size()), scratch;
   const auto share = 1 / static_cast<float>(rank.transport.size());
   // Zeros until a reduction has come, as `own` is.
   FlatBuffer& values = rank.communication.values;
@@ -99,13 +99,11 @@ void train_eager_diloco(R& rank) {
     rank.wait();
     const std::span<const float> sum = values.read(scratch);
     move_replica(rank, [&](std::span<float> x) {
-      for (std::size_t i = 0; i < theta.size(); ++i) {
+      for (std::size_t i = 0; i < own.size(); ++i) {
         const float others = share * (sum[i] - own[i]);
-        own[i] = theta[i] - x[i];
-        const float delta = share * own[i] + others;
-        u[i] = momentum * u[i] + delta;
-        theta[i] -= rate * (delta + momentum * u[i]);
-        x[i] = theta[i];
+        own[i] = outer.theta[i] - x[i];
+        outer.step(i, share * own[i] + others);
+        x[i] = outer.theta[i];
       }
     });
     values.write({0, own.size()}, own);
@@ -141,9 +139,7 @@ void sum_in_e3m0(R& rank, std::span<float> values) {
 template <typename R>
 class StreamingOuter {
  public:
-  explicit StreamingOuter(R& rank) : rank_(rank), momentum_(rank.optimizer.master().size()) {
-    const std::span<const float> start = rank.optimizer.master();
-    theta_.assign(start.begin(), start.end());
+  explicit StreamingOuter(R& rank) : rank_(rank), outer_(rank.optimizer.master(), rank.options) {
     for (int p = 0; p < rank.options.fragments; ++p) parts_.push_back(rank.fragment(p, rank.options.fragments));
   }
 
@@ -176,7 +172,7 @@ class StreamingOuter {
     const auto values = std::make_shared<std::vector<float>>();
     const std::span<const float> own = rank_.optimizer.master();
     rank_.compute_span("swap", [&] {
-      for_each_of(fragment, [&](std::size_t i, std::size_t) { values->push_back(theta_[i] - own[i]); });
+      for_each_of(fragment, [&](std::size_t i, std::size_t) { values->push_back(outer_.theta[i] - own[i]); });
     });
     const bool small = rank_.options.payload == Payload::kE3m0;
     const std::int64_t job = rank_.submit([&rank = rank_, values, small] {
@@ -197,19 +193,15 @@ class StreamingOuter {
 
   void step(const Flight& flight, std::span<float> x) {
     const auto share = 1 / static_cast<float>(rank_.transport.size());
-    const auto momentum = static_cast<float>(rank_.options.outer_momentum);
-    const auto rate = static_cast<float>(rank_.options.outer_learning_rate);
     const auto mixing = static_cast<float>(rank_.options.mixing);
     for_each_of(flight.fragment, [&](std::size_t i, std::size_t k) {
-      const float delta = share * (*flight.values)[k];
-      momentum_[i] = momentum * momentum_[i] + delta;
-      theta_[i] -= rate * (delta + momentum * momentum_[i]);
-      x[i] = mixing * x[i] + (1 - mixing) * theta_[i];
+      outer_.step(i, share * (*flight.values)[k]);
+      x[i] = mixing * x[i] + (1 - mixing) * outer_.theta[i];
     });
   }
 
   R& rank_;
-  std::vector<float> theta_, momentum_;
+  NesterovOuter outer_;
   std::vector<std::vector<Shard>> parts_;  // a fragment's elements
   std::deque<Flight> flights_;             // in the order in which they were sent
 };

@@ -6,7 +6,6 @@
 
 #include "calibration/base/random.hpp"
 #include "calibration/train/gpt_passes.hpp"
-#include "models/spec/model.hpp"
 
 namespace accocal {
 namespace {

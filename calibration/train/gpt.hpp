@@ -5,12 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "models/spec/model.hpp"
+#include "calibration/base/hidden.hpp"
 
 namespace accocal {
 
@@ -84,9 +83,6 @@ class Gpt {
  public:
   /// `length`: tokens of a sequence, at most the shape's context; 0: the context.
   Gpt(const GptShape& shape, int sequences, int length = 0);
-  ~Gpt();
-  Gpt(Gpt&&) noexcept;
-  Gpt& operator=(Gpt&&) noexcept;
 
   /// Mean cross entropy of the next token, in nats. `tokens`: for each sequence length + 1 of them, the targets being
   /// the inputs shifted by one.
@@ -96,7 +92,7 @@ class Gpt {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Hidden<State> state_;
 };
 
 extern template class Gpt<float>;

@@ -261,13 +261,7 @@ struct Gpt<Real>::State {
 
 template <typename Real>
 Gpt<Real>::Gpt(const GptShape& shape, int sequences, int length)
-    : state_(std::make_unique<State>(shape, sequences, length)) {}
-template <typename Real>
-Gpt<Real>::~Gpt() = default;
-template <typename Real>
-Gpt<Real>::Gpt(Gpt&&) noexcept = default;
-template <typename Real>
-Gpt<Real>& Gpt<Real>::operator=(Gpt&&) noexcept = default;
+    : state_(make_hidden<State>(shape, sequences, length)) {}
 
 template <typename Real>
 double Gpt<Real>::loss(std::span<const Real> parameters, std::span<const std::uint8_t> tokens) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -91,54 +90,37 @@ void train_overlap_local_sgd(R& rank) {
 // steps of AdamW move an element in one direction at most, in the units of m.
 
 template <typename R>
-class Co2Outer {
- public:
-  explicit Co2Outer(R& rank) : rank_(rank), momentum_(rank.optimizer.master().size()) {
-    const std::span<const float> start = rank.optimizer.master();
-    now_.assign(start.begin(), start.end());
-    before_ = now_;
-  }
-
-  /// At a boundary; `sum` is what has come. Leaves z[r+1] in `now`.
-  void step(std::span<const float> sum, float lr) {
-    const auto share = 1 / static_cast<float>(rank_.transport.size());
-    double gone = 0, change = 0;
-    for (std::size_t i = 0; i < now_.size(); ++i) {
-      gone += std::pow(now_[i] - before_[i], 2);
-      change += std::pow(before_[i] - share * sum[i], 2);
-    }
-    const auto gap = static_cast<float>(change > 0 ? 1 + std::sqrt(gone / change) : 1);
-    const auto beta = static_cast<float>(rank_.options.outer_momentum);
-    const auto rate = static_cast<float>(rank_.options.outer_learning_rate);
-    const auto bound = static_cast<float>(rank_.options.outer_clip * rank_.options.inner_updates);
-    for (std::size_t i = 0; i < now_.size(); ++i) {
-      momentum_[i] = std::clamp(beta * momentum_[i] + (before_[i] - share * sum[i]) / (lr * gap), -bound, bound);
-      before_[i] = now_[i];
-      now_[i] -= rate * lr * momentum_[i];
-    }
-  }
-  const std::vector<float>& now() const { return now_; }
-
- private:
-  R& rank_;
-  std::vector<float> now_;     // where the round that ends began, and after step() where the next begins
-  std::vector<float> before_;  // where the round began whose result is on the network
-  std::vector<float> momentum_;
-};
-
-template <typename R>
 void train_co2(R& rank) {
   LocalUpdates<R> local(rank);
-  Co2Outer<R> outer(rank);
+  const std::span<const float> start = rank.optimizer.master();
+  std::vector<float> now(start.begin(), start.end());  // where the round that ends began; then where the next begins
+  std::vector<float> before = now;                     // where the round began whose result is on the network
+  std::vector<float> m(now.size()), scratch;
+  const auto share = 1 / static_cast<float>(rank.transport.size());
+  const auto momentum = static_cast<float>(rank.options.outer_momentum);
+  const auto rate = static_cast<float>(rank.options.outer_learning_rate);
+  const auto bound = static_cast<float>(rank.options.outer_clip * rank.options.inner_updates);
+  const auto step = [&](std::span<const float> sum, float lr) {
+    double gone = 0, change = 0;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      gone += std::pow(now[i] - before[i], 2);
+      change += std::pow(before[i] - share * sum[i], 2);
+    }
+    const auto gap = static_cast<float>(change > 0 ? 1 + std::sqrt(gone / change) : 1);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      m[i] = std::clamp(momentum * m[i] + (before[i] - share * sum[i]) / (lr * gap), -bound, bound);
+      before[i] = now[i];
+      now[i] -= rate * lr * m[i];
+    }
+  };
   FlatBuffer& values = rank.communication.values;
-  std::vector<float> scratch;
   local.run(rank.options.inner_updates, [&] {
     rank.wait();
     const bool first = local.made() == rank.options.inner_updates;
     move_replica(rank, [&](std::span<float> x) {
-      if (!first) outer.step(values.read(scratch), local.rate());
+      if (!first) step(values.read(scratch), local.rate());
       rank.publish(values);
-      std::copy(outer.now().begin(), outer.now().end(), x.begin());
+      std::copy(now.begin(), now.end(), x.begin());
     });
     rank.submit([&rank] { rank.all_reduce(rank.communication.values); });
   });

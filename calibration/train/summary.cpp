@@ -1,40 +1,13 @@
-// Sums by the collectives; spans as texts, a line each.
+// Sums by the collectives; spans as each rank's report.
 #include "calibration/train/summary.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <sstream>
-#include <string>
+#include <cmath>
 
 #include "calibration/ranks/gather.hpp"
+#include "calibration/ranks/report.hpp"
 
 namespace accocal {
-namespace {
-
-// Lane, update, begin, end, label.
-std::string packed(const std::vector<TrainingSpan>& spans) {
-  std::string text;
-  for (const TrainingSpan& span : spans) {
-    text += fmt::format("{} {} {:.9f} {:.9f} {}\n", static_cast<int>(span.lane), span.update, span.begin.value,
-                        span.end.value, span.label);
-  }
-  return text;
-}
-
-void unpack(const std::string& text, int rank, std::vector<TrainingSpan>& spans) {
-  std::istringstream lines(text);
-  int lane = 0;
-  for (TrainingSpan span; lines >> lane >> span.update >> span.begin.value >> span.end.value;) {
-    lines.ignore();
-    std::getline(lines, span.label);
-    span.rank = rank;
-    span.lane = static_cast<TrainingSpan::Lane>(lane);
-    spans.push_back(span);
-  }
-}
-
-}  // namespace
 
 void add_all_ranks(TrainingResult& result, RankSummary own, Transport& transport) {
   std::vector<double> waited(static_cast<std::size_t>(transport.size()));
@@ -48,10 +21,17 @@ void add_all_ranks(TrainingResult& result, RankSummary own, Transport& transport
 }
 
 void gather_spans(TrainingResult& result, Transport& transport) {
-  const std::vector<std::string> texts = gather_texts(transport, packed(result.spans));
+  // To a nanosecond, which is what they are taken to: documents are shorter.
+  const auto rounded = [](Seconds time) { return Seconds{std::round(time.value * 1e9) / 1e9}; };
+  for (TrainingSpan& span : result.spans) {
+    span.begin = rounded(span.begin);
+    span.end = rounded(span.end);
+  }
+  const std::vector<std::string> reports = gather_texts(transport, report_of(result.spans));
   if (transport.rank() != 0) return;
   result.spans.clear();
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) unpack(texts[rank], static_cast<int>(rank), result.spans);
+  for (const std::string& report : reports)
+    for (TrainingSpan& span : read_report<std::vector<TrainingSpan>>(report)) result.spans.push_back(std::move(span));
 }
 
 }  // namespace accocal

@@ -114,13 +114,7 @@ Diverged::Diverged(std::int64_t of, double loss, const TrainingOptions& options)
                           : "")),
       update(of) {}
 
-void set_usual(TrainingOptions& options) {
-  const UsualOptions& usual = traits_of(options.algorithm).usual;
-  options.inner_updates = usual.inner_updates;
-  options.outer_learning_rate = usual.outer_learning_rate;
-  options.outer_momentum = usual.outer_momentum;
-  options.mixing = usual.mixing;
-}
+void set_usual(TrainingOptions& options) { static_cast<UsualOptions&>(options) = traits_of(options.algorithm).usual; }
 
 void check_loss(double loss, std::int64_t update, const TrainingOptions& options) {
   if (!std::isfinite(loss)) throw Diverged(update, loss, options);

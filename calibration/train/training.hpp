@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "calibration/base/names.hpp"
@@ -35,7 +36,7 @@ enum class EstimateState : std::uint8_t {
   kReleased   ///< restored, but for the first estimate's: what the released code does
 };
 
-struct TrainingOptions {
+struct TrainingOptions : UsualOptions {
   Algorithm algorithm = Algorithm::kAcco;
 
   // What is computed.
@@ -62,15 +63,11 @@ struct TrainingOptions {
   bool keep_initial_gradient = true;  ///< ACCO: the first estimate's gradient counts in the first update too
   bool local_estimate = false;        ///< ACCO: the estimate is each rank's own, calibration/train/acco.hpp
 
-  // Of the algorithms whose rows name them; set_usual() has other values for some.
-  int inner_updates = 10;            ///< that a rank makes alone between two meetings
-  int outer_every = 48;              ///< updates between two outer steps of SlowMo, a multiple of inner_updates
-  double outer_learning_rate = 0.7;  ///< SlowMo's and CO2's is times the inner one
-  double outer_momentum = 0.9;       ///< Nesterov's in the DiLoCo family
-  double outer_clip = 1;             ///< CO2: bound of the outer momentum, times inner_updates
-  int delay = 1;        ///< PipeSGD: updates until a gradient is applied; Streaming DiLoCo: until a change is
-  double mixing = 0.5;  ///< share of the anchor (Overlap-Local-SGD), of the own parameters (Streaming DiLoCo)
-  int fragments = 2;    ///< Streaming DiLoCo
+  // Of the algorithms whose rows name them, as are the usual ones.
+  int outer_every = 48;   ///< updates between two outer steps of SlowMo, a multiple of inner_updates
+  double outer_clip = 1;  ///< CO2: bound of the outer momentum, times inner_updates
+  int delay = 1;          ///< PipeSGD: updates until a gradient is applied; Streaming DiLoCo: until a change is
+  int fragments = 2;      ///< Streaming DiLoCo
   Payload payload = Payload::kFloat32;
 
   bool record_spans = true;
@@ -99,6 +96,9 @@ struct TrainingSpan {
   Seconds begin;  ///< since the common start
   Seconds end;
   std::int64_t update = 0;  ///< the one that was being made
+
+  static constexpr auto kReported = std::tuple(&TrainingSpan::rank, &TrainingSpan::lane, &TrainingSpan::label,
+                                               &TrainingSpan::begin, &TrainingSpan::end, &TrainingSpan::update);
 };
 
 struct UpdateRecord {

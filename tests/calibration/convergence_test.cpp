@@ -9,6 +9,7 @@
 #include "calibration/base/names.hpp"
 #include "models/base/errors.hpp"
 #include "models/recorded/convergence_file.hpp"
+#include "tests/calibration/thrown.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -143,12 +144,7 @@ TEST(Convergence, ARunThatDivergesIsToldAndNotAveraged) {
   ConvergenceOptions options = small();
   options.optimizer.kind = OptimizerKind::kSgd;
   options.optimizer.learning_rate = 1e30;
-  std::string said;
-  try {
-    converge(options, [](const std::string&) {});
-  } catch (const BadInput& error) {
-    said = error.what();
-  }
+  const std::string said = thrown_by<BadInput>([&] { converge(options, [](const std::string&) {}); });
   EXPECT_EQ(said.rfind("DDP, which all are compared with, diverges on 2 of 2 seeds, at update ", 0), 0u) << said;
   // A rate that is given up for another.
   options.optimizer.learning_rate = 0;

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "calibration/base/names.hpp"
-#include "models/spec/model.hpp"
 #include "tests/support/random.hpp"
 
 namespace accocal {

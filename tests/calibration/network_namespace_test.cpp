@@ -18,6 +18,7 @@
 #include "calibration/base/tool.hpp"
 #include "calibration/ranks/namespaces.hpp"
 #include "calibration/ranks/spawn.hpp"
+#include "tests/calibration/thrown.hpp"
 
 namespace accocal {
 namespace {
@@ -51,11 +52,7 @@ bool namespaces_are_allowed() {
 }
 
 LaunchOptions in_namespaces(int ranks) {
-  LaunchOptions options;
-  options.ranks = ranks;
-  options.network = {NetworkKind::kNamespaces, std::vector<BytesPerSecond>(ranks, kRate)};
-  options.timeout = Seconds{20};
-  return options;
+  return {ranks, {NetworkKind::kNamespaces, std::vector<BytesPerSecond>(ranks, kRate)}, Seconds{20}};
 }
 
 std::string add_ranks(Transport& transport) {
@@ -102,12 +99,7 @@ TEST(Networks, AreReadFromText) {
 
 TEST(Networks, ABadOneSaysWhatToWrite) {
   const auto error_of = [](const std::string& network, const std::vector<std::string>& rates) {
-    try {
-      parse_network(network, rates, 2);
-    } catch (const BadInput& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return thrown_by<BadInput>([&] { parse_network(network, rates, 2); });
   };
   EXPECT_EQ(error_of("ethernet", {}),
             "--network ethernet: write loopback, paced:RATE or netns:RATE, such as \"netns:200 Mbit/s\"");
@@ -201,13 +193,8 @@ TEST(NetworkNamespaces, ARefusalSaysWhatToUseInstead) {
     } else if (geteuid() == 0) {
       return kSkip;
     }
-    try {
-      make_network(in_namespaces(2).network, 2);
-      return 1;
-    } catch (const BadEnvironment& error) {
-      const std::string text = error.what();
-      return text.find("paced:RATE") != std::string::npos && text.find("namespaces") != std::string::npos ? 0 : 2;
-    }
+    const std::string text = thrown_by<BadEnvironment>([] { make_network(in_namespaces(2).network, 2); });
+    return text.find("paced:RATE") != std::string::npos && text.find("namespaces") != std::string::npos ? 0 : 2;
   });
   if (status == kSkip) GTEST_SKIP() << "no way to be refused";
   EXPECT_EQ(status, 0);
@@ -248,9 +235,7 @@ TEST(NetworkNamespaces, AKilledLauncherLeavesNothing) {
 }
 
 TEST(PacedNetwork, NothingIsFasterThanItsRate) {
-  LaunchOptions options;
-  options.ranks = 2;
-  options.network = {NetworkKind::kPaced, {kRate, kRate}};
+  const LaunchOptions options{2, {NetworkKind::kPaced, {kRate, kRate}}};
   const RankResults results = run_ranks(options, [](Transport& transport) {
     std::vector<float> values(500'000);
     transport.barrier();

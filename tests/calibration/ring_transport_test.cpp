@@ -3,27 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <sstream>
 
 #include "calibration/base/names.hpp"
-#include "calibration/ranks/elements.hpp"
 #include "calibration/ranks/local_transport.hpp"
 #include "calibration/ranks/spawn.hpp"
-#include "models/read/check_schedules.hpp"
+#include "tests/device/reals.hpp"
 #include "tests/support/random.hpp"
 
 namespace accocal {
 namespace {
 
-LaunchOptions ranks_on_loopback(int ranks) {
-  LaunchOptions options;
-  options.ranks = ranks;
-  options.timeout = Seconds{20};
-  return options;
-}
+LaunchOptions ranks_on_loopback(int ranks) { return {ranks, {}, Seconds{20}}; }
 
 /// What each rank reports; the test fails where one did not get there.
 std::vector<std::string> reports(const LaunchOptions& options, const RankBody& body) {
@@ -81,26 +73,10 @@ TEST(RingTransport, TheOrderOfASumIsTheRings) {
     EXPECT_EQ(sums, "0 0 1 ");
 }
 
-TEST(RingTransport, Bf16RoundsEachSumToNearestEven) {
-  // bf16 has 8 bits: 256 + 1 = 257 lies between 256 and 258 and goes to the even 256; 258 + 1 = 259 goes to 260.
-  const auto bf16 = [](float value) {
-    return Bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16)};
-  };
-  const auto value_of = [](Bf16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); };
-  std::vector<Bf16> values{bf16(256), bf16(258), bf16(3), bf16(INFINITY), bf16(NAN)};
-  const std::vector<Bf16> more{bf16(1), bf16(1), bf16(-5), bf16(1), bf16(1)};
-  add_elements(ElementType::kBf16, values.data(), values.data(), more.data(), values.size());
-  EXPECT_EQ(value_of(values[0]), 256);
-  EXPECT_EQ(value_of(values[1]), 260);
-  EXPECT_EQ(value_of(values[2]), -2);
-  EXPECT_EQ(value_of(values[3]), INFINITY);
-  EXPECT_TRUE(std::isnan(value_of(values[4])));
-}
-
 /// Every collective on random buffers of whole numbers, small enough for every type to be exact, against what it is to
 /// give. The expected values are known to every rank: each makes all ranks' buffers. Empty, or what was wrong.
-template <typename Element, typename Make, typename Value>
-std::string check_collectives(Transport& transport, std::uint64_t seed, Make make, Value value_of) {
+template <typename Element>
+std::string check_collectives(Transport& transport, std::uint64_t seed) {
   Random random(seed);
   const int ranks = transport.size();
   std::ostringstream wrong;
@@ -114,7 +90,7 @@ std::string check_collectives(Transport& transport, std::uint64_t seed, Make mak
     for (std::vector<double>& values : of_rank)
       for (std::size_t i = 0; i < count; ++i) values.push_back(random.integer(-9, 9));
     std::vector<Element> mine;
-    for (const double value : of_rank[transport.rank()]) mine.push_back(make(value));
+    for (const double value : of_rank[transport.rank()]) mine.push_back(real_of<Element>(value));
     const int what = random.integer(0, 3);
     const int root = random.integer(0, ranks - 1);
     const Shard own = shard_of(count, transport.rank(), ranks);
@@ -128,9 +104,9 @@ std::string check_collectives(Transport& transport, std::uint64_t seed, Make mak
         const Shard shard = shard_of(count, rank, ranks);
         if (what < 2 || (what == 2 && i >= shard.begin && i < shard.end)) expected += of_rank[rank][i];
       }
-      if (value_of(mine[i]) == expected) continue;
+      if (double_of(mine[i]) == expected) continue;
       wrong << "round " << round << " what " << what << " count " << count << " element " << i << ": "
-            << value_of(mine[i]) << " for " << expected;
+            << double_of(mine[i]) << " for " << expected;
       return wrong.str();
     }
     if (random.integer(0, 4) == 0) transport.barrier();
@@ -139,21 +115,10 @@ std::string check_collectives(Transport& transport, std::uint64_t seed, Make mak
 }
 
 std::string check_all_types(Transport& transport, std::uint64_t seed) {
-  const auto same = [](double value) { return value; };
-  std::string wrong = check_collectives<double>(transport, seed, same, same);
-  wrong += check_collectives<float>(
-      transport, seed + 1, [](double value) { return static_cast<float>(value); }, same);
-  wrong += check_collectives<std::int64_t>(
-      transport, seed + 2, [](double value) { return static_cast<std::int64_t>(value); },
-      [](std::int64_t value) { return static_cast<double>(value); });
-  wrong += check_collectives<Bf16>(
-      transport, seed + 3,
-      [](double value) {
-        return Bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16)};
-      },
-      [](Bf16 value) {
-        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16));
-      });
+  std::string wrong = check_collectives<double>(transport, seed);
+  wrong += check_collectives<float>(transport, seed + 1);
+  wrong += check_collectives<std::int64_t>(transport, seed + 2);
+  wrong += check_collectives<Bf16>(transport, seed + 3);
   return wrong;
 }
 

@@ -10,7 +10,6 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/device/kernels.hpp"
-#include "models/spec/model.hpp"
 #include "tests/device/device_gpts.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/step_lines.hpp"
@@ -113,7 +112,7 @@ void expect_gradients_of_double(ProductType fp32, double unit, bool sums) {
     // The logits round too, of which the highest are about the loss where they spread about 0; then as many losses as
     // there are tokens are summed in fp32, each from a few operations.
     const double tokens = c.sequences * c.shape.context;
-    EXPECT_NEAR(widened(device.losses()), reference.loss,
+    EXPECT_NEAR(double_of(device.losses()), reference.loss,
                 bound(c, moves.loss, unit, sums) + 2 * unit * reference.loss / std::sqrt(tokens) +
                     (tokens + 4) * 0x1p-24 * reference.loss)
         << c.shape.width;

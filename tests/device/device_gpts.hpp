@@ -7,8 +7,8 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/device/device_gpt.hpp"
-#include "calibration/ranks/bf16.hpp"
 #include "tests/device/on_device.hpp"
+#include "tests/device/reals.hpp"
 #include "tests/support/random.hpp"
 
 namespace accocal {
@@ -26,19 +26,10 @@ inline std::vector<std::int32_t> random_text(const GptCase& c, Random& random) {
 }
 
 template <typename Real>
-Real narrowed(double value) {
-  if constexpr (sizeof(Real) == sizeof(Bf16))
-    return to_bf16(static_cast<float>(value));
-  else
-    return static_cast<Real>(value);
-}
-inline double widened(float value) { return static_cast<double>(value); }
-inline double widened(Bf16 value) { return static_cast<double>(to_float(value)); }
-template <typename Real>
 std::vector<double> widened(const std::vector<Real>& values) {
   std::vector<double> all;
   all.reserve(values.size());
-  for (const Real value : values) all.push_back(widened(value));
+  for (const Real value : values) all.push_back(double_of(value));
   return all;
 }
 
@@ -47,7 +38,7 @@ template <typename Real>
 std::vector<Real> random_parameters(const GptShape& shape, Random& random) {
   std::vector<Real> parameters;
   for (const double p : initial_parameters(shape, random.bits()))
-    parameters.push_back(narrowed<Real>(p + random.uniform(-0.2, 0.2)));
+    parameters.push_back(real_of<Real>(p + random.uniform(-0.2, 0.2)));
   return parameters;
 }
 

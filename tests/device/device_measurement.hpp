@@ -4,6 +4,7 @@
 #include <string>
 
 #include "calibration/measure/measure_run.hpp"
+#include "tests/support/json.hpp"
 
 namespace accocal {
 
@@ -36,7 +37,7 @@ inline Operand array(std::size_t bytes, bool fresh) {
 
 inline PlanSizes tiny_sizes() {
   PlanSizes sizes;
-  sizes.first = {{"tiny", 1, 8, 2, 4, 48}};
+  sizes.first = {{{1, 8, 2, 4, 48}, "tiny"}};
   sizes.sequences = {1};
   sizes.step_sequences = {1, 2};
   sizes.update_sequences = {1};
@@ -61,6 +62,10 @@ inline std::string measured_text(const std::string& only = "", const PlanSizes& 
   DeviceMeasureOptions options;
   options.only = only;
   return measure_plan(make_device_plan(sizes), setting, options, {});
+}
+
+inline Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
+  return Json::parse(measured_text(only, sizes));
 }
 
 }  // namespace accocal

@@ -12,15 +12,10 @@
 #include "calibration/measure/measure_session.hpp"
 #include "tests/device/device_measurement.hpp"
 #include "tests/on_host/on_host.hpp"
-#include "tests/support/json.hpp"
 #include "tests/support/step_lines.hpp"
 
 namespace accocal {
 namespace {
-
-Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
-  return Json::parse(measured_text(only, sizes));
-}
 
 // --- The plan.
 
@@ -32,17 +27,13 @@ std::vector<double> sizes_of(const ProductCase& one) {
 }
 std::vector<double> sizes_of(const StepProduct& p) { return {p.m, p.n, p.k, p.batch}; }
 
-std::vector<StepLaunch> step_of(const ModelShape& m, int sequences) {
-  return accocal_micro_batch(step_sizes({m.layers, m.width, m.heads, m.context, m.vocabulary}, sequences));
-}
-
 TEST(DevicePlan, HasEveryProductOfTheStepsFirst) {
   // The list that the step itself is held to, for every model and micro-batch whose step is measured.
   const DevicePlan plan = full_plan();
   std::set<std::vector<double>> wanted;
   for (const ModelShape& m : gpt2_models()) {
     for (const int sequences : {1, 2, 4, 8, 16}) {
-      for (const StepLaunch& each : step_of(m, sequences))
+      for (const StepLaunch& each : accocal_micro_batch(step_sizes(m, sequences)))
         if (each.product) wanted.insert(sizes_of(*each.product));
     }
   }
@@ -115,7 +106,7 @@ TEST(DevicePlan, HasEveryKernelOfTheSteps) {
       planned.insert(fmt::format("{} {} x {}", name_of(one.kind), rows_of(one), columns_of(one)));
   for (const ModelShape& m : gpt2_models()) {
     for (const int sequences : {1, 2, 4, 8, 16}) {
-      for (const StepLaunch& each : step_of(m, sequences)) {
+      for (const StepLaunch& each : accocal_micro_batch(step_sizes(m, sequences))) {
         if (each.product || each.kernel == StepKernel::kMemset) continue;
         EXPECT_EQ(planned.count(line_of(each, 2)), 1u) << line_of(each, 2);
       }

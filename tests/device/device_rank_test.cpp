@@ -12,9 +12,9 @@
 #include "calibration/device/device_training.hpp"
 #include "calibration/device/device_values.hpp"
 #include "calibration/device/kernels.hpp"
-#include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/local_transport.hpp"
-#include "models/spec/model.hpp"
+#include "tests/calibration/thrown.hpp"
+#include "tests/device/reals.hpp"
 #include "tests/on_host/on_host.hpp"
 
 namespace accocal {
@@ -50,28 +50,22 @@ class QuadraticOnHost : public Workload {
   double held_out_loss(std::span<const float> parameters) override { return parameters[0]; }
 };
 
-Bf16 stored(float value, Bf16) { return to_bf16(value); }
-float stored(float value, float) { return value; }
-
 template <typename Real>
 class QuadraticOnDevice : public DeviceWorkload<Real> {
  public:
-  explicit QuadraticOnDevice(bool equal_losses = false)
-      : centres_(kCentres * kSize * sizeof(Real)), losses_(kCentres * sizeof(float)) {
+  QuadraticOnDevice() : centres_(kCentres * kSize * sizeof(Real)), losses_(kCentres * sizeof(float)) {
     std::vector<Real> minus;
-    Vector losses;
     for (std::int64_t n = 0; n < kCentres; ++n) {
-      for (std::size_t i = 0; i < kSize; ++i) minus.push_back(stored(-centre(n, i), Real{}));
-      losses.push_back(equal_losses ? 1 : loss_of(n));
+      for (std::size_t i = 0; i < kSize; ++i) minus.push_back(real_of<Real>(-centre(n, i)));
+      set_loss(n, loss_of(n));
     }
     Stream stream;
     stream.copy_to_device(centres_.data(), minus.data(), centres_.size());
-    stream.copy_to_device(losses_.data(), losses.data(), losses_.size());
     stream.synchronise();
   }
 
   std::size_t parameter_count() const override { return kSize; }
-  std::vector<Real> initial_parameters() const override { return std::vector<Real>(kSize, stored(1, Real{})); }
+  std::vector<Real> initial_parameters() const override { return std::vector<Real>(kSize, real_of<Real>(1)); }
   int samples_per_micro_batch() const override { return kSamples; }
   int tokens_per_sample() const override { return 7; }
   void accumulate(const Real* parameters, std::int64_t n, Real* gradient, float* loss, Stream& stream) override {
@@ -80,9 +74,7 @@ class QuadraticOnDevice : public DeviceWorkload<Real> {
     add(gradient, centres_.as<Real>() + static_cast<std::size_t>(n % kCentres) * kSize, kSize, stream);
     add(loss, losses_.as<float>() + n % kCentres, 1, stream);
   }
-  /// Micro-batch n's loss becomes no number.
-  void diverge_at(std::int64_t n) {
-    const float loss = std::numeric_limits<float>::quiet_NaN();
+  void set_loss(std::int64_t n, float loss) {
     Stream stream;
     stream.copy_to_device(losses_.as<float>() + n, &loss, sizeof loss);
     stream.synchronise();
@@ -91,11 +83,7 @@ class QuadraticOnDevice : public DeviceWorkload<Real> {
     Real first{};
     stream.copy_to_host(&first, parameters, sizeof first);
     stream.synchronise();
-    if constexpr (std::is_same_v<Real, Bf16>) {
-      return to_float(first);
-    } else {
-      return first;
-    }
+    return double_of(first);
   }
 
   std::int64_t fails_at = -1;
@@ -224,7 +212,7 @@ TEST(DeviceRank, SharesInWholeLines) {
   expect(8, 2, 128, 151);
   expect(8, 3, 151, 151);
   Stream stream;
-  EXPECT_EQ(DeviceValues<float>(151, 2, stream).padded(), 256U);
+  EXPECT_EQ(DeviceValues<float>(151, 2, stream).padded().count, 256U);
   stream.synchronise();
 }
 
@@ -332,21 +320,14 @@ TEST(DeviceRank, GoesOnUntilCommunicationHasEnded) {
       options.accumulate = Accumulate::kAtLeast;
       options.micro_batches_per_round = 2;
       options.poll_every = 3;
-      set_interleaving(7);
-      std::vector<TrainingSpan> spans;
-      std::vector<UpdateRecord> updates;
-      run_local_ranks(ranks, [&](Transport& transport) {
-        use_device(device_is_played() ? 0 : transport.rank());
-        const std::unique_ptr<DeviceTransport> network = ranks == 1 ? alone_transport() : nccl_transport(transport);
-        QuadraticOnDevice<float> workload(true);
-        const TrainingResult result = train_by_streams<float>(options, workload, *network, transport);
-        if (transport.rank() != 0) return;
-        spans = result.spans;
-        updates = result.updates;
-      });
+      const auto equal_losses = [](QuadraticOnDevice<float>& workload) {
+        for (std::int64_t n = 0; n < kCentres; ++n) workload.set_loss(n, 1);
+      };
+      const TrainingResult result = on_streams<float>(options, ranks, false, 7, equal_losses).result;
+      const std::vector<UpdateRecord>& updates = result.updates;
       SCOPED_TRACE(testing::Message() << name_of(algorithm) << ", " << ranks << " ranks");
       std::int64_t computed = 0, counted = 0;
-      for (const TrainingSpan& span : spans) computed += span.label == "micro-batch" ? 1 : 0;
+      for (const TrainingSpan& span : result.spans) computed += span.label == "micro-batch" ? 1 : 0;
       ASSERT_EQ(updates.size(), 6U);
       const int rounds = algorithm == Algorithm::kAcco ? 2 : 1;
       for (std::size_t i = 0; i < updates.size(); ++i) {
@@ -465,16 +446,12 @@ TEST(DeviceRank, FailureOfOneRankEndsTheRun) {
   for (const int ranks : possible_ranks()) {
     for (const Algorithm algorithm : {Algorithm::kDdp, Algorithm::kAcco}) {
       if (!device_is_played() && ranks > 1) continue;
-      try {
+      const std::string what = thrown_by<std::runtime_error>([&] {
         on_streams<float>(options_for(algorithm, 50, false), ranks, false, 3,
                           [](QuadraticOnDevice<float>& workload) { workload.fails_at = 7; });
-        FAIL() << "no failure";
-      } catch (const std::runtime_error& error) {
-        // The others notice that it is gone while it still waits for its streams; whose words come first is the
-        // threads'.
-        const std::string what = error.what();
-        EXPECT_TRUE(what == "a bit has flipped" || (ranks > 1 && what == "another rank is gone")) << what;
-      }
+      });
+      // The others notice that it is gone while it still waits for its streams; whose words come first is the threads'.
+      EXPECT_TRUE(what == "a bit has flipped" || (ranks > 1 && what == "another rank is gone")) << what;
     }
   }
 }
@@ -484,7 +461,9 @@ TEST(DeviceRank, ALossThatIsNoNumberEndsTheRunWithItsUpdate) {
   TrainingOptions options = options_for(Algorithm::kDdp, 500, false);
   const std::int64_t first = 2 * options.micro_batches_per_round;
   try {
-    on_streams<float>(options, 1, false, 3, [&](QuadraticOnDevice<float>& workload) { workload.diverge_at(first); });
+    on_streams<float>(options, 1, false, 3, [&](QuadraticOnDevice<float>& workload) {
+      workload.set_loss(first, std::numeric_limits<float>::quiet_NaN());
+    });
     FAIL() << "no failure";
   } catch (const Diverged& error) {
     EXPECT_EQ(error.update, 3) << error.what();

@@ -13,6 +13,7 @@
 #include "calibration/ranks/local_transport.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
+#include "tests/calibration/thrown.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/scratch.hpp"
@@ -20,22 +21,13 @@
 namespace accocal {
 namespace {
 
-std::string refusal(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(DevicePlaces, AreWrittenAsCudaNamesThem) {
   EXPECT_TRUE(parse_device("cuda").each);
   EXPECT_FALSE(parse_device("cuda:0").each);
   EXPECT_EQ(parse_device("cuda:0").index, 0);
   EXPECT_EQ(parse_device("cuda:13").index, 13);
   for (const char* text : {"", "0", "cuda:", "cuda:-1", "cuda:1x", "gpu:0", "CUDA:0", "cuda:0 ", "cuda:99999999999"}) {
-    const std::string said = refusal([&] { parse_device(text); });
+    const std::string said = thrown_by<BadInput>([&] { parse_device(text); });
     EXPECT_NE(said.find("write cuda:0"), std::string::npos) << text;
   }
 }
@@ -43,7 +35,7 @@ TEST(DevicePlaces, AreWrittenAsCudaNamesThem) {
 TEST(DevicePlaces, ThatAreNotThereAreTold) {
   const auto said = [](int devices, const std::string& place, int ranks) {
     set_device_count(devices);
-    std::string text = refusal([&] { check_devices(parse_device(place), ranks); });
+    std::string text = thrown_by<BadInput>([&] { check_devices(parse_device(place), ranks); });
     set_device_count(1);
     EXPECT_EQ(text.find('\n'), std::string::npos);
     return text;
@@ -177,7 +169,7 @@ TEST(TrainOnDevice, RefusesWhatADeviceDoesNotDo) {
     TrainingOptions options;
     options.device = "cuda:0";
     change(options);
-    return refusal([&] { check_options(options, 2); });
+    return thrown_by<BadInput>([&] { check_options(options, 2); });
   };
   EXPECT_EQ(said([](TrainingOptions&) {}), "");
   EXPECT_NE(said([](TrainingOptions& o) { o.timed = true; }).find("leave --device or --compute-time out"),

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -13,7 +12,7 @@
 
 #include "calibration/base/names.hpp"
 #include "calibration/device/kernels.hpp"
-#include "calibration/ranks/bf16.hpp"
+#include "tests/device/reals.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/random.hpp"
 
@@ -25,23 +24,6 @@ constexpr double kUnit = 0x1p-24;
 
 template <typename Real>
 constexpr double kStorage = std::is_same_v<Real, Bf16> ? 0x1p-8 : kUnit;
-
-template <typename Real>
-inline Real real_of(double value) {
-  if constexpr (std::is_same_v<Real, Bf16>) {
-    return to_bf16(static_cast<float>(value));
-  } else {
-    return static_cast<Real>(value);
-  }
-}
-template <typename Real>
-inline double double_of(Real value) {
-  if constexpr (std::is_same_v<Real, Bf16>) {
-    return static_cast<double>(to_float(value));
-  } else {
-    return static_cast<double>(value);
-  }
-}
 
 /// Numbers on the device, `shift` elements behind an alignment, poisoned behind their end and, unless given, all over.
 template <typename Real>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -54,11 +53,15 @@ struct Stream::Handle {
   std::uint64_t weight = 1;
   std::thread::id owner = std::this_thread::get_id();
   std::vector<Queued>* recording = nullptr;
+  ~Handle();
 };
 
 struct Graph::Handle {
   std::vector<Queued> work;
   Stream::Handle* recording = nullptr;
+  ~Handle() {
+    if (recording != nullptr) recording->recording = nullptr;
+  }
 };
 
 namespace {
@@ -172,6 +175,15 @@ PlayedDevice& played() {
   return *device;
 }
 
+/// The same with its mutex held, for as long as this lasts.
+class Held {
+ public:
+  PlayedDevice* operator->() const { return &played(); }
+
+ private:
+  std::unique_lock<std::mutex> lock_{played().mutex};
+};
+
 thread_local int device_in_use = 0;
 
 void check_device(int device) {
@@ -196,54 +208,38 @@ void* filled_memory(std::size_t bytes) {
 }
 
 void run_all() {
-  const std::unique_lock lock(played().mutex);
-  while (std::uncaught_exceptions() == 0 && played().step()) {
+  const Held device;
+  while (std::uncaught_exceptions() == 0 && device->step()) {
   }
 }
 
 }  // namespace
 
 bool device_is_played() { return true; }
-void set_interleaving(std::uint64_t seed) {
-  const std::unique_lock lock(played().mutex);
-  played().set_seed(seed);
-}
-void set_device_count(int count) {
-  const std::unique_lock lock(played().mutex);
-  played().count = count;
-}
-void set_device_memory(std::int64_t bytes) {
-  const std::unique_lock lock(played().mutex);
-  played().memory = bytes;
-}
-void set_item_time(Seconds time) {
-  const std::unique_lock lock(played().mutex);
-  played().item_time = time;
-}
+void set_interleaving(std::uint64_t seed) { Held()->set_seed(seed); }
+void set_device_count(int count) { Held()->count = count; }
+void set_device_memory(std::int64_t bytes) { Held()->memory = bytes; }
+void set_item_time(Seconds time) { Held()->item_time = time; }
 std::uint64_t draw() { return played().draw(); }
 
 void start_launch_log() {
-  const std::unique_lock lock(played().mutex);
-  played().log.clear();
-  played().logging = true;
+  const Held device;
+  device->log.clear();
+  device->logging = true;
 }
 std::vector<std::string> end_launch_log() {
-  const std::unique_lock lock(played().mutex);
-  played().logging = false;
-  return std::exchange(played().log, {});
+  const Held device;
+  device->logging = false;
+  return std::exchange(device->log, {});
 }
 void log_launch(const std::string& line) {
-  const std::unique_lock lock(played().mutex);
-  if (played().logging) played().log.push_back(line);
+  if (const Held device; device->logging) device->log.push_back(line);
 }
 void note_kernel(const char* name, std::int64_t rows, std::int64_t columns) {
   log_launch(std::string(name) + " " + std::to_string(rows) + " x " + std::to_string(columns));
 }
 
-void give(Stream& stream, Item item) {
-  const std::unique_lock lock(played().mutex);
-  played().give(stream.handle(), {std::move(item), nullptr, nullptr});
-}
+void give(Stream& stream, Item item) { Held()->give(stream.handle(), {std::move(item), nullptr, nullptr}); }
 
 void give_kernel(const char* what, Stream& stream, std::int64_t blocks, unsigned threads, bool together,
                  std::function<void()> thread) {
@@ -286,10 +282,7 @@ void use_device(int device) {
   device_in_use = device;
 }
 
-std::int64_t device_memory_used() {
-  const std::unique_lock lock(played().mutex);
-  return played().used;
-}
+std::int64_t device_memory_used() { return Held()->used; }
 
 // A rank is a process on a device and may be a thread here: it waits for its own streams.
 void synchronise_device() {
@@ -303,19 +296,18 @@ void synchronise_device() {
 
 void* allocate_on_device(std::size_t bytes) {
   check_device(device_in_use);
-  const std::unique_lock lock(played().mutex);
-  const std::int64_t free = played().memory - played().used;
+  const Held device;
+  const std::int64_t free = device->memory - device->used;
   if (static_cast<std::int64_t>(bytes) > free)
     throw DeviceError("no " + std::to_string(bytes) + " bytes on the device, of which " + std::to_string(free) +
                       " are free");
-  played().used += static_cast<std::int64_t>(bytes);
+  device->used += static_cast<std::int64_t>(bytes);
   return filled_memory(bytes);
 }
 
 void release_on_device(void* data, std::size_t bytes) noexcept {
   run_all();
-  const std::unique_lock lock(played().mutex);
-  played().used -= static_cast<std::int64_t>(bytes);
+  Held()->used -= static_cast<std::int64_t>(bytes);
   ::operator delete (data, std::align_val_t{kAlignment});
 }
 
@@ -326,10 +318,7 @@ void release_pinned(void* data, std::size_t) noexcept {
   ::operator delete (data, std::align_val_t{kAlignment});
 }
 
-Event::Event(bool timed) : handle_(std::make_unique<Handle>()) { handle_->timed = timed; }
-Event::~Event() = default;
-Event::Event(Event&&) noexcept = default;
-Event& Event::operator=(Event&&) noexcept = default;
+Event::Event(bool timed) : handle_(make_hidden<Handle>()) { handle_->timed = timed; }
 
 bool Event::done() const {
   bool idle = false;
@@ -359,37 +348,28 @@ Seconds elapsed(const Event& from, const Event& to) {
   return to.handle().last->at - from.handle().last->at;
 }
 
-Stream::Stream(Priority) : handle_(std::make_unique<Handle>()) {
+Stream::Stream(Priority) : handle_(make_hidden<Handle>()) {
   check_device(device_in_use);
-  const std::unique_lock lock(played().mutex);
-  played().streams.push_back(handle_.get());
+  Held()->streams.push_back(handle_.get());
 }
 
-Stream::~Stream() {
-  if (!handle_) return;
+Stream::Handle::~Handle() {
   std::unique_lock lock(played().mutex);
   // When something has failed, what is left may wait for those who are gone.
-  if (std::uncaught_exceptions() == 0) played().run_until(lock, [this] { return handle_->queue.empty(); });
-  std::erase(played().streams, handle_.get());
-}
-
-Stream::Stream(Stream&&) noexcept = default;
-Stream& Stream::operator=(Stream&& other) noexcept {
-  std::swap(handle_, other.handle_);
-  const Stream old(std::move(other));
-  return *this;
+  if (std::uncaught_exceptions() == 0) played().run_until(lock, [this] { return queue.empty(); });
+  std::erase(played().streams, this);
 }
 
 void Stream::record(const Event& event) {
-  const std::unique_lock lock(played().mutex);
+  const Held device;
   auto record = std::make_shared<Record>();
-  played().give(*handle_, {{}, record, nullptr});
+  device->give(*handle_, {{}, record, nullptr});
   event.handle().last = std::move(record);
 }
 
 void Stream::wait(const Event& event) {
-  const std::unique_lock lock(played().mutex);
-  if (event.handle().last) played().give(*handle_, {{}, nullptr, event.handle().last});
+  const Held device;
+  if (event.handle().last) device->give(*handle_, {{}, nullptr, event.handle().last});
 }
 
 void Stream::synchronise() {
@@ -411,12 +391,7 @@ void Stream::set_zero(void* device, std::size_t bytes) {
   give_bytes(*this, "set_zero", bytes, [=] { std::memset(device, 0, bytes); });
 }
 
-Graph::Graph() : handle_(std::make_unique<Handle>()) {}
-Graph::~Graph() {
-  if (handle_ && handle_->recording != nullptr) handle_->recording->recording = nullptr;
-}
-Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::Graph() : handle_(make_hidden<Handle>()) {}
 
 void Graph::begin(Stream& stream) {
   refuse_recording(stream.handle(), "recorded");
@@ -426,9 +401,9 @@ void Graph::begin(Stream& stream) {
 void Graph::end(Stream&) { std::exchange(handle_->recording, nullptr)->recording = nullptr; }
 
 void Graph::launch(Stream& stream) {
-  const std::unique_lock lock(played().mutex);
+  const Held device;
   refuse_recording(stream.handle(), "given a graph");
-  for (const Queued& work : handle_->work) played().give(stream.handle(), work);
+  for (const Queued& work : handle_->work) device->give(stream.handle(), work);
 }
 
 }  // namespace accocal

@@ -92,8 +92,7 @@ struct Products::State {
   DeviceMemory workspace;
 };
 
-Products::Products(std::size_t workspace) : state_(std::make_unique<State>(State{DeviceMemory(workspace)})) {}
-Products::~Products() = default;
+Products::Products(std::size_t workspace) : state_(make_hidden<State>(DeviceMemory(workspace))) {}
 
 void Products::multiply(const Product& product, void* c, const void* a, const void* b, const void* bias, const void* d,
                         Stream& stream) {

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "calibration/device/device_transport.hpp"
-#include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/elements.hpp"
-#include "models/spec/schedule.hpp"
 #include "tests/on_host/on_host.hpp"
 
 namespace accocal {
@@ -19,42 +17,25 @@ namespace {
 
 enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
 
-struct Call {
+struct Call : Buffer {
   Kind kind;
-  void* data;
-  std::size_t count;
-  ElementType type;
 };
 
-float sum_of(float a, float b) { return a + b; }
-double sum_of(double a, double b) { return a + b; }
-std::int64_t sum_of(std::int64_t a, std::int64_t b) { return a + b; }
-Bf16 sum_of(Bf16 a, Bf16 b) { return to_bf16(to_float(a) + to_float(b)); }
-
-// Element i of all ranks, in the order of the ranks.
-template <typename Element>
-Element total(const std::vector<Call>& calls, std::size_t i) {
-  Element sum = static_cast<const Element*>(calls.front().data)[i];
-  for (std::size_t rank = 1; rank < calls.size(); ++rank)
-    sum = sum_of(sum, static_cast<const Element*>(calls[rank].data)[i]);
-  return sum;
-}
-
-template <typename Element>
+// In the order of the ranks.
 void reduce(const std::vector<Call>& calls) {
-  const std::size_t count = calls.front().count;
-  std::vector<Element> sums;
-  sums.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) sums.push_back(total<Element>(calls, i));
-  const std::size_t slice = count / calls.size();
+  const Call& first = calls.front();
+  const std::size_t bytes = first.count * size_of(first.type), slice = bytes / calls.size();
+  std::vector<char> sums(bytes);
+  if (bytes == 0) return;
+  std::memcpy(sums.data(), first.data, bytes);
+  for (std::size_t rank = 1; rank < calls.size(); ++rank)
+    add_elements(first.type, sums.data(), sums.data(), calls[rank].data, first.count);
   for (std::size_t rank = 0; rank < calls.size(); ++rank) {
-    auto* const data = static_cast<Element*>(calls[rank].data);
-    if (calls[rank].kind == Kind::kAllReduce) {
-      std::copy(sums.begin(), sums.end(), data);
-      continue;
-    }
-    std::memset(calls[rank].data, 0xff, count * sizeof(Element));  // what is in no defined state is a NaN
-    std::copy_n(sums.begin() + static_cast<std::ptrdiff_t>(rank * slice), slice, data + rank * slice);
+    char* const data = static_cast<char*>(calls[rank].data);
+    const bool whole = first.kind == Kind::kAllReduce;
+    if (!whole) std::memset(data, 0xff, bytes);  // what is in no defined state is a NaN
+    const std::size_t begin = whole ? 0 : rank * slice;
+    std::memcpy(data + begin, sums.data() + begin, whole ? bytes : slice);
   }
 }
 
@@ -76,12 +57,7 @@ void perform(const std::vector<Call>& calls) {
       throw std::logic_error("ranks gave different collectives");
   }
   if (calls.front().kind == Kind::kAllGather) return gather(calls);
-  switch (calls.front().type) {
-    case ElementType::kFloat32: return reduce<float>(calls);
-    case ElementType::kFloat64: return reduce<double>(calls);
-    case ElementType::kBf16: return reduce<Bf16>(calls);
-    case ElementType::kInt64: return reduce<std::int64_t>(calls);
-  }
+  reduce(calls);
 }
 
 // Where the ranks' collectives meet, by their number.
@@ -94,7 +70,7 @@ class Meeting {
   void show(std::int64_t number, int rank, const Call& call) {
     const std::lock_guard lock(mutex_);
     std::vector<Call>& calls = shown_[number];
-    if (calls.empty()) calls.resize(ranks_, Call{call.kind, nullptr, 0, call.type});
+    if (calls.empty()) calls.resize(ranks_);
     calls[static_cast<std::size_t>(rank)] = call;
   }
   bool ready(std::int64_t number) {
@@ -144,23 +120,14 @@ class TransportOnHost : public DeviceTransport {
   int rank() const override { return rank_; }
   int size() const override { return meeting_->ranks(); }
   void abandon() noexcept override { meeting_->leave(); }
-  void all_reduce(void* data, std::size_t count, ElementType type, Stream& stream) override {
-    meet({Kind::kAllReduce, data, count, type}, stream);
-  }
-  void reduce_scatter(void* data, std::size_t count, ElementType type, Stream& stream) override {
-    check_slices(count);
-    meet({Kind::kReduceScatter, data, count, type}, stream);
-  }
-  void all_gather(void* data, std::size_t count, ElementType type, Stream& stream) override {
-    check_slices(count);
-    meet({Kind::kAllGather, data, count, type}, stream);
-  }
+  void all_reduce(Buffer data, Stream& stream) override { meet({data, Kind::kAllReduce}, stream); }
+  void reduce_scatter(Buffer data, Stream& stream) override { meet({data, Kind::kReduceScatter}, stream); }
+  void all_gather(Buffer data, Stream& stream) override { meet({data, Kind::kAllGather}, stream); }
 
  private:
-  void check_slices(std::size_t count) const {
-    if (count % static_cast<std::size_t>(size()) != 0) throw std::invalid_argument("slices of different lengths");
-  }
   void meet(const Call& call, Stream& stream) {
+    if (call.kind != Kind::kAllReduce && call.count % static_cast<std::size_t>(size()) != 0)
+      throw std::invalid_argument("slices of different lengths");
     const std::int64_t number = next_++;
     if (meeting_->somebody_left()) throw DeviceError("another rank is gone");
     give(stream, {"a rank's part of a collective",

@@ -48,7 +48,7 @@ std::string renamed(const std::string& text) {
 TEST(DeviceFit, ReadsTheWholeDocumentThatAccocalWrites) {
   if (!device_is_played()) GTEST_SKIP() << "a real device has no tiny plan";
   const Scratch scratch;
-  const std::string samples = scratch.write("samples.json", renamed(document("", {"tiny", 1, 8, 2, 4, 48})));
+  const std::string samples = scratch.write("samples.json", renamed(document("", {{1, 8, 2, 4, 48}, "tiny"})));
   const std::string profile = scratch.path("fitted.json");
   const ProgramRun fit = accosim({"fit", samples, "-o", profile});
   ASSERT_EQ(fit.exit_code, 0) << fit.err;
@@ -71,8 +71,8 @@ TEST(DeviceFit, ARankHoldsTheMemoryThatIsPredicted) {
   if (!device_is_played()) GTEST_SKIP() << "a real device has no tiny plan";
   const Scratch scratch;
   // One whose tensors are long, and one whose updates take no time.
-  scratch.write("samples/small.json", renamed(document("step", {"small", 1, 64, 2, 32, 64}, false)));
-  scratch.write("samples/tiny.json", renamed(document("step", {"tiny", 1, 8, 2, 4, 48})));
+  scratch.write("samples/small.json", renamed(document("step", {{1, 64, 2, 32, 64}, "small"}, false)));
+  scratch.write("samples/tiny.json", renamed(document("step", {{1, 8, 2, 4, 48}, "tiny"})));
   const Json rows = json_of(accosim({"validate", "--samples", scratch.path("samples"), "--group", "memory measured",
                                      "--network", "reference", "--json"}))["cases"];
   std::set<std::string> parts;
