@@ -30,6 +30,10 @@ class Draft {
   /// The same where something else says so, such as an option.
   void put(const std::string& pointer, JsonValue value, const std::string& origin);
 
+  /// What has been set at a pointer; nullptr: nothing.
+  const JsonValue* at(const std::string& pointer) const { return at_pointer(result_.scenario, pointer); }
+  const std::string& source() const { return source_; }
+
   void taken(int line, const std::string& what);
   void without_effect(int line, const std::string& what);
   void not_modelled(int line, const std::string& what);

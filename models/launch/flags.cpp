@@ -41,8 +41,16 @@ std::string Flag::text() const {
   return all;
 }
 
-Flags::Flags(const std::vector<ShellText>& words, const std::vector<std::string_view>& known, Draft& draft)
-    : draft_(draft) {
+Flags::Flags(const std::vector<ShellText>& words, std::span<const std::string_view> read, const FlagLists& lists,
+             Draft& draft)
+    : lists_(lists), draft_(draft) {
+  std::vector<std::string_view> known(read.begin(), read.end());
+  const auto add = [&](std::string_view name) {
+    if (!name.ends_with('-')) known.push_back(name);
+  };
+  for (const std::string_view name : lists.without_effect) add(name);
+  for (const std::span<const FlagRow> rows : {lists.unmodelled, lists.refused})
+    for (const FlagRow& row : rows) add(row.name);
   for (const ShellText& word : words) {
     const std::string text = without_quotes(word.text);
     if (!is_flag(text)) {
@@ -127,11 +135,28 @@ std::optional<int> Flags::count(std::initializer_list<std::string_view> names) {
   return {};
 }
 
-std::vector<Flag> Flags::unread() const {
-  std::vector<Flag> rest;
-  for (const Flag& each : flags_)
-    if (!each.read) rest.push_back(each);
-  return rest;
+void Flags::sort_unread() {
+  for (const Flag& flag : flags_) {
+    if (flag.read) continue;
+    const auto is = [&](std::string_view name) {
+      return name.ends_with('-') ? flag.name.starts_with(name) : flag.name == name;
+    };
+    const auto row_of = [&](std::span<const FlagRow> rows) {
+      const auto row = std::find_if(rows.begin(), rows.end(), [&](const FlagRow& each) { return is(each.name); });
+      return row == rows.end() ? nullptr : &*row;
+    };
+    const std::string value = flag.values.empty() ? "" : flag.values.front().text;
+    const FlagRow *const refused = row_of(lists_.refused), *const unmodelled = row_of(lists_.unmodelled);
+    const bool harmless = refused != nullptr && !refused->harmless.empty() && value == refused->harmless;
+    if (refused != nullptr && !harmless)
+      draft_.refuse(flag.line, fmt::format("{}: {}", flag.text(), refused->what));
+    else if (unmodelled != nullptr)
+      draft_.not_modelled(flag.line, fmt::format("{}: {}", flag.text(), unmodelled->what));
+    else if (harmless || std::any_of(lists_.without_effect.begin(), lists_.without_effect.end(), is))
+      draft_.without_effect(flag.line, flag.text());
+    else
+      draft_.not_modelled(flag.line, fmt::format("{}: not known here; what it changes is not counted", flag.text()));
+  }
 }
 
 }  // namespace accosim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,24 @@ struct Flag {
   std::string text() const;  ///< as it is written
 };
 
+/// An argument, or all whose names begin with it where it ends in "-".
+struct FlagRow {
+  std::string_view name;
+  const char* what;                ///< it would change, or why it is refused
+  std::string_view harmless = "";  ///< a value that switches it off
+};
+
+/// What is known of a trainer's arguments beside those that are read.
+struct FlagLists {
+  std::span<const std::string_view> without_effect;  ///< on the time of a step; "-" at an end as above
+  std::span<const FlagRow> unmodelled, refused;
+};
+
 class Flags {
  public:
-  /// `known` are the names whose beginnings may stand for them.
-  Flags(const std::vector<ShellText>& words, const std::vector<std::string_view>& known, Draft& draft);
+  /// A beginning of a name may stand for it where no other name of `read` or of the lists begins so.
+  Flags(const std::vector<ShellText>& words, std::span<const std::string_view> read, const FlagLists& lists,
+        Draft& draft);
 
   // Of `names` the first that is there; reading one counts it as taken.
 
@@ -40,13 +55,15 @@ class Flags {
   std::optional<int> count(std::initializer_list<std::string_view> names);
   int line(std::initializer_list<std::string_view> names) const;
 
-  std::vector<Flag> unread() const;
+  /// Each flag that nobody has read is passed over, told or refused, as the lists have it.
+  void sort_unread();
 
  private:
   const Flag* find(std::string_view name) const;
   Flag* take(std::initializer_list<std::string_view> names);
 
   std::vector<Flag> flags_;
+  FlagLists lists_;
   Draft& draft_;
 };
 

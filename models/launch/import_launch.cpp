@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
+#include "models/launch/hugging_face.hpp"
 #include "models/launch/launch_line.hpp"
 #include "models/launch/megatron.hpp"
 #include "models/read/load.hpp"
@@ -76,19 +77,23 @@ void add_acco(JsonValue& scenario) {
 
 ImportedLaunch import_launch(std::string_view text, const std::string& source, const LaunchOptions& options) {
   const LaunchLine launch = read_launch_line(text, source, options.with);
-  if (!launch.trainer.starts_with("pretrain_"))
-    throw ScenarioError({fmt::format(
-        "{}:{}: {} is a trainer whose arguments are not read yet; of trainers Megatron-LM's pretrain_gpt.py is", source,
-        launch.line, printable(launch.trainer))});
+  const bool hugging_face = is_hugging_face(launch);
+  if (!hugging_face && !launch.trainer.starts_with("pretrain_"))
+    throw ScenarioError(
+        {fmt::format("{}:{}: the arguments of {} are not read yet; those of Megatron-LM's pretrain_gpt.py and "
+                     "of Hugging Face's Trainer are",
+                     source, launch.line, printable(launch.trainer))});
   Draft draft(source);
   const Machines machines = machines_of(launch, options, source, draft);
-  const int gpus = machines.nodes * machines.gpus_per_node, replica = gpus_of_a_replica(launch);
+  const int gpus = machines.nodes * machines.gpus_per_node, replica = hugging_face ? 1 : gpus_of_a_replica(launch);
   draft.put("/name", std::filesystem::path(source).stem().string(), source);
   draft.put("/cluster", machines.cluster, "--cluster");
   if (gpus % replica != 0)
     draft.refuse(launch.line,
                  fmt::format("a replica of the model takes {} GPUs, and {} nodes have {}; add --nodes {}", replica,
                              machines.nodes, gpus, (replica + machines.gpus_per_node - 1) / machines.gpus_per_node));
+  else if (hugging_face)
+    read_hugging_face(launch, options.model, gpus, draft);
   else
     read_megatron(launch, gpus, machines.gpus_per_node, draft);
   for (const std::string& note : launch.script.notes) draft.passed_over(note);

@@ -10,9 +10,10 @@
 namespace accosim {
 
 struct LaunchOptions {
-  std::string cluster{};            ///< its name or file: no script says what its GPUs and its network are
-  std::string device{};             ///< in the place of the cluster's GPUs
-  int nodes = 0;                    ///< 0: the script's, or the cluster's where the script starts one node
+  std::string cluster{};  ///< its name or file: no script says what its GPUs and its network are
+  std::string device{};   ///< in the place of the cluster's GPUs
+  std::string model{};    ///< a shipped name or a config.json, where a trainer names its model by the hub's name
+  int nodes = 0;          ///< 0: the script's, or the cluster's where the script starts one node
   std::vector<std::string> with{};  ///< arguments behind the script's own, or NAME=VALUE of a variable
 };
 

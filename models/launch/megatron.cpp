@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/base/text.hpp"
+#include "models/launch/deepspeed.hpp"
 #include "models/launch/flags.hpp"
 #include "models/launch/megatron_flags.hpp"
 
@@ -105,9 +106,7 @@ constexpr std::string_view kTaken[] = {"num-layers",
                                        "ds-pipeline",
                                        "pp-partition-method"};
 
-Flags flags_of(const LaunchLine& launch, Draft& draft) {
-  return {launch.arguments, megatron_names({std::begin(kTaken), std::end(kTaken)}), draft};
-}
+Flags flags_of(const LaunchLine& launch, Draft& draft) { return {launch.arguments, kTaken, megatron_flags(), draft}; }
 
 /// A tokenizer's entries, where its name says them.
 std::optional<int> entries_of(const std::string& tokenizer) {
@@ -124,7 +123,6 @@ class Reader {
     tensor_ = flags_.count({"tensor-model-parallel-size", "model-parallel-size"}).value_or(1);
     stages_ = flags_.on("no-pipeline-parallel") ? 1 : flags_.count({"pipeline-model-parallel-size"}).value_or(1);
     flags_.on("ds-pipeline");
-    read_configuration();
   }
 
   void read() {
@@ -135,7 +133,7 @@ class Reader {
     read_schedule();
     read_recomputation();
     read_kernels();
-    sort_unread(flags_, draft_);
+    flags_.sort_unread();
   }
 
  private:
@@ -272,10 +270,7 @@ class Reader {
       set("/schedules/0/gradient_dtype", "fp32", {"accumulate-allreduce-grads-in-fp32"});
     gradient_bytes_ = in_bf16 || (fp16 && !in_fp32) ? 2 : 4;
     const std::optional<double> clip = flags_.number({"clip-grad"});
-    if (const JsonValue* const clips = configured("/gradient_clipping", JsonKind::kNumber))
-      draft_.set("/training/gradient_clipping", clips->number > 0, line_of(*clips));
-    else  // DeepSpeed's engine does not ask for the argument
-      set("/training/gradient_clipping", !deepspeed_ && clip.value_or(1) > 0, {"clip-grad"});
+    set("/training/gradient_clipping", clip.value_or(1) > 0, {"clip-grad"});
     const std::string optimizer = flags_.text({"optimizer"}).value_or("adam");
     if (optimizer != "adam")
       draft_.refuse(flags_.line_of("optimizer"),
@@ -390,7 +385,7 @@ class Reader {
       if (flags_.on("torch-fsdp2-no-reshard-after-forward") && torch_fsdp)
         set("/schedules/0/reshard_after_forward", false, {"torch-fsdp2-no-reshard-after-forward"});
     } else if (deepspeed_) {
-      read_deepspeed();
+      read_stage();
     } else {
       set("/schedules/0/name", sharded ? "zero1" : "ddp", {"use-distributed-optimizer"});
     }
@@ -418,42 +413,26 @@ class Reader {
     if (flags_.on("optimizer-cpu-offload")) set("/schedules/0/offload_optimizer", true, {"optimizer-cpu-offload"});
   }
 
-  /// Megatron-DeepSpeed: the stage is in an argument or in the configuration.
-  void read_deepspeed() {
-    int stage = static_cast<int>(flags_.number({"zero-stage"}).value_or(0)), line = flags_.line({"zero-stage"});
-    if (const JsonValue* const written = configured("/zero_optimization/stage", JsonKind::kNumber)) {
-      stage = static_cast<int>(written->number);
-      line = line_of(*written);
-    }
-    // BigScience's branch shards the optimizer's states of bf16 by itself, whatever the stage.
-    const bool bigscience = stage == 0 && flags_.has("bf16") && flags_.has("abort-on-unmet-fused-kernel-constraints");
-    if (bigscience) {
-      line = flags_.line_of("bf16");
-      draft_.set("/schedules/0/gradient_dtype", "fp32", line);
-    }
+  /// Megatron-DeepSpeed: what the configuration says is what runs.
+  void read_stage() {
+    const int stage = static_cast<int>(flags_.number({"zero-stage"}).value_or(0)), bf16 = flags_.line_of("bf16");
     constexpr const char* kNames[] = {"ddp", "zero1", "zero2", "zero3"};
-    draft_.set("/schedules/0/name", kNames[bigscience ? 1 : std::clamp(stage, 0, 3)], line);
+    set("/schedules/0/name", kNames[std::clamp(stage, 0, 3)], {"zero-stage"});
+    // Its engine clips by the configuration, whatever the argument says.
+    draft_.set("/training/gradient_clipping", false, 0);
+    int configured = stage;
+    if (const std::optional<std::string> path = flags_.path({"deepspeed-config"}))
+      if (const std::optional<ConfigFile> config =
+              read_config(*path, launch_, flags_.line({"deepspeed-config"}), draft_)) {
+        read_deepspeed(*config, draft_);
+        if (const JsonValue* const own = config->find("/zero_optimization/stage", JsonKind::kNumber))
+          configured = static_cast<int>(own->number);
+      }
+    // BigScience's branch shards the optimizer's states of bf16 by itself, whatever the stage.
+    if (configured != 0 || bf16 == 0 || !flags_.has("abort-on-unmet-fused-kernel-constraints")) return;
+    draft_.set("/schedules/0/name", "zero1", bf16);
+    draft_.set("/schedules/0/gradient_dtype", "fp32", bf16);
   }
-
-  /// DeepSpeed's configuration, where the script writes it.
-  void read_configuration() {
-    const std::optional<std::string> path = flags_.path({"deepspeed-config"});
-    if (!path) return;
-    const auto file = launch_.script.files.find(*path);
-    if (file == launch_.script.files.end())
-      return draft_.not_modelled(
-          flags_.line({"deepspeed-config"}),
-          fmt::format("{} is another file, which is not read: what the arguments say is taken", *path));
-    const JsonDocument document = parse_json(file->second.text, *path);
-    config_line_ = file->second.line;
-    config_ = document.root;
-    for (const std::string& error : document.errors) draft_.refuse(config_line_, error);
-  }
-  const JsonValue* configured(const char* pointer, JsonKind kind) const {
-    const JsonValue* const value = at_pointer(config_, pointer);
-    return value != nullptr && value->kind == kind ? value : nullptr;
-  }
-  int line_of(const JsonValue& configured) const { return config_line_ + configured.origin.line - 1; }
 
   void read_recomputation() {
     const bool selective = flags_.on("recompute-activations"), all = flags_.on("checkpoint-activations");
@@ -499,8 +478,6 @@ class Reader {
   Draft& draft_;
   Flags flags_;
   bool deepspeed_ = false;
-  JsonValue config_{};   ///< of DeepSpeed
-  int config_line_ = 0;  ///< where it begins in the script
   int tensor_ = 1, stages_ = 1, chunks_ = 1, layers_ = 1, sequence_ = 1, gradient_bytes_ = 4;
 };
 

@@ -1,15 +1,8 @@
 #include "models/launch/megatron_flags.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "models/base/text.hpp"
-
 namespace accosim {
 namespace {
 
-/// Names, or beginnings of names where they end in "-".
 constexpr std::string_view kWithoutEffect[] = {"lr",
                                                "lr-",
                                                "min-lr",
@@ -143,11 +136,7 @@ constexpr std::string_view kWithoutEffect[] = {"lr",
                                                "skip-train",
                                                "config-logger-dir"};
 
-struct Unmodelled {
-  std::string_view name;
-  const char* what;
-};
-constexpr Unmodelled kUnmodelled[] = {
+constexpr FlagRow kUnmodelled[] = {
     {"qk-layernorm", "two small norms a block"},
     {"qk-layernorm-hidden-dim", "two small norms a block"},
     {"window-size", "attention would be cheaper"},
@@ -203,14 +192,8 @@ constexpr Unmodelled kUnmodelled[] = {
     {"use-pytorch-profiler", "a profiler slows the steps that it watches"},
 };
 
-/// What makes another model or training, unless its value is one that switches it off.
-struct Refused {
-  std::string_view name;
-  const char* what;
-  std::string_view harmless = "";
-};
 constexpr const char* kExperts = "experts are not modelled yet; give a launch line of a dense model";
-constexpr Refused kRefused[] = {
+constexpr FlagRow kRefused[] = {
     {"num-experts", kExperts, "1"},
     {"expert-model-parallel-size", kExperts, "1"},
     {"expert-tensor-parallel-size", kExperts, "1"},
@@ -237,45 +220,11 @@ constexpr Refused kRefused[] = {
     {"fp4-format", "fp4 is not modelled yet; leave it out"},
 };
 
-template <typename Row>
-const Row* row_of(const std::string& name, const Row* begin, const Row* end) {
-  const Row* const row = std::find_if(begin, end, [&](const Row& each) {
-    return each.name.ends_with('-') ? name.starts_with(each.name) : name == each.name;
-  });
-  return row == end ? nullptr : row;
-}
-
 }  // namespace
 
-std::vector<std::string_view> megatron_names(const std::vector<std::string_view>& taken) {
-  std::vector<std::string_view> names = taken;
-  const auto add = [&](std::string_view name) {
-    if (!name.ends_with('-')) names.push_back(name);
-  };
-  for (const std::string_view name : kWithoutEffect) add(name);
-  for (const Unmodelled& row : kUnmodelled) add(row.name);
-  for (const Refused& row : kRefused) add(row.name);
-  return names;
-}
-
-void sort_unread(const Flags& flags, Draft& draft) {
-  for (const Flag& flag : flags.unread()) {
-    const std::string value = flag.values.empty() ? "" : flag.values.front().text;
-    if (const Refused* const row = row_of(flag.name, std::begin(kRefused), std::end(kRefused))) {
-      if (!row->harmless.empty() && value == row->harmless)
-        draft.without_effect(flag.line, flag.text());
-      else
-        draft.refuse(flag.line, fmt::format("{}: {}", flag.text(), row->what));
-    } else if (const Unmodelled* const other = row_of(flag.name, std::begin(kUnmodelled), std::end(kUnmodelled))) {
-      draft.not_modelled(flag.line, fmt::format("{}: {}", flag.text(), other->what));
-    } else if (std::any_of(std::begin(kWithoutEffect), std::end(kWithoutEffect), [&](std::string_view each) {
-                 return each.ends_with('-') ? flag.name.starts_with(each) : flag.name == each;
-               })) {
-      draft.without_effect(flag.line, flag.text());
-    } else {
-      draft.not_modelled(flag.line, fmt::format("{}: not known here; what it changes is not counted", flag.text()));
-    }
-  }
+const FlagLists& megatron_flags() {
+  static const FlagLists kLists = {kWithoutEffect, kUnmodelled, kRefused};
+  return kLists;
 }
 
 }  // namespace accosim

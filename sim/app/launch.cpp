@@ -47,13 +47,18 @@ bool is_launch_script(const std::string& path) {
 ImportedLaunch launch_asked(const std::string& path, const Arguments& arguments) {
   const int nodes = arguments.given("--nodes") ? arguments.whole("--nodes") : 0;
   return import_launch(read_unpacked(path, kMostBytes), path == kStandardInput ? kStandardInputName : path,
-                       {arguments.text("--cluster"), arguments.text("--device"), nodes, arguments.texts("--with")});
+                       {.cluster = arguments.text("--cluster"),
+                        .device = arguments.text("--device"),
+                        .model = arguments.text("--model"),
+                        .nodes = nodes,
+                        .with = arguments.texts("--with")});
 }
 
 void refuse_launch_options(const Arguments& arguments) {
   constexpr std::pair<const char*, const char*> kInstead[] = {{"--cluster", "--set /cluster=NAME"},
                                                               {"--nodes", "--set /cluster/nodes/0/count=N"},
                                                               {"--device", "--set /cluster/nodes/0/device=NAME"},
+                                                              {"--model", "--set /model=NAME"},
                                                               {"--with", "--set"}};
   for (const auto& [option, instead] : kInstead)
     if (arguments.given(option))

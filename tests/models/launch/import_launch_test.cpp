@@ -154,7 +154,8 @@ TEST(ImportLaunch, AsksForWhatNoScriptSays) {
 TEST(ImportLaunch, TakesNodesFromTheHeaderTheLauncherOrTheOption) {
   const std::string run = "srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES pretrain_gpt.py " + kBase;
   const auto nodes = [&](const std::string& script, int option = 0) {
-    return at(import_launch(script, "train.sh", {"dgx-h100-4x8", "", option}), "/cluster/nodes/0/count");
+    return at(import_launch(script, "train.sh", {.cluster = "dgx-h100-4x8", .nodes = option}),
+              "/cluster/nodes/0/count");
   };
   EXPECT_EQ(nodes("#SBATCH --nodes=16\t# many\n" + run), "16");
   EXPECT_EQ(nodes("#SBATCH -N 8\n#SBATCH --gres=gpu:h100:8\n" + run), "8");
@@ -205,6 +206,43 @@ TEST(ImportLaunch, NeedsOneLineThatStartsATraining) {
             std::string::npos);
   EXPECT_NE(why("python pretrain_gpt.py\npython pretrain_gpt.py").find("a second line starts a training"),
             std::string::npos);
+}
+
+TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
+  const std::string run =
+      "cat <<E > ds.json\n{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true, "
+      "\"reduce_bucket_size\": 5e8}, \"bf16\": {\"enabled\": \"auto\"}}\nE\n"
+      "deepspeed --num_gpus 8 --num_nodes 4 run_clm.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+      "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --max_steps 10 --bf16 ";
+  const LaunchOptions on{.cluster = "dgx-h100-4x8"};
+  const ImportedLaunch launch =
+      import_launch(run + "--block_size 1024 --deepspeed ds.json --gradient_checkpointing", "train.sh", on);
+  EXPECT_EQ(at(launch, "/model"), "\"llama-2-7b\"");
+  EXPECT_EQ(at(launch, "/training/framework"), "\"deepspeed\"");
+  EXPECT_EQ(at(launch, "/training/precision"), "\"bf16\"");
+  EXPECT_EQ(at(launch, "/training/autocast"), "-");
+  EXPECT_EQ(at(launch, "/training/activation_recompute"), "\"full\"");
+  EXPECT_EQ(at(launch, "/training/train_tokens"), "2621440");  // 10 x 2 x 4 x 32 GPUs x 1024
+  EXPECT_EQ(at(launch, "/schedules/0/name"), "\"zero2\"");
+  EXPECT_EQ(at(launch, "/schedules/0/overlap"), "\"backward\"");
+  EXPECT_EQ(at(launch, "/schedules/0/bucket_cap_mb"), "953.67431640625");  // 5e8 of 2 bytes
+  const ImportedLaunch plain = import_launch(run + "--block_size 1024", "train.sh", on);
+  EXPECT_EQ(at(plain, "/schedules/0/name"), "\"ddp\"");
+  EXPECT_EQ(at(plain, "/training/autocast"), "\"bf16\"");
+  const ImportedLaunch fsdp = import_launch(run + "--block_size 1024 --fsdp 'hybrid_shard auto_wrap'", "train.sh", on);
+  EXPECT_EQ(at(fsdp, "/schedules/0/name"), "\"zero3\"");
+  EXPECT_EQ(at(fsdp, "/schedules/0/shard_group"), "\"node\"");
+  for (const auto& [more, said] :
+       {std::pair("", "how long sequences are"), std::pair("--block_size 8 --lora_r 8", "LoRA is not modelled"),
+        std::pair("--block_size 8 --fsdp 'full_shard offload'", "parameters on the host"),
+        std::pair("--block_size 8 --optim adafactor", "AdamW"),
+        std::pair("--block_size 8 --model_name_or_path me/mine", "add --model")})
+    try {
+      import_launch(run + more, "train.sh", on);
+      ADD_FAILURE() << more;
+    } catch (const ScenarioError& error) {
+      EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
+    }
 }
 
 TEST(ImportLaunch, DeepSpeedsConfigurationIsWhatTheScriptWrites) {
