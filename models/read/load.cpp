@@ -208,24 +208,21 @@ void spell_out(JsonValue& tree, Diagnostics& diagnostics) {
   }
 }
 
-/// `apply` sets what is to be set in the tree, and fills in the files that it names after each.
-LoadedScenario load(const std::string& name_or_path, const std::vector<std::string>& only,
-                    WrongEntries (*wrong_entries)(const Diagnostics&),
-                    const std::function<void(JsonValue& tree, References&, Diagnostics&)>& apply) {
-  Diagnostics diagnostics;
-  References references(diagnostics);
-  const bool piped = name_or_path == kStandardInput;
-  const std::string path = piped ? name_or_path : file_of(FileKind::kScenario, name_or_path, references, diagnostics);
-  JsonValue tree = open_part(references, path, diagnostics);
-  const std::string main_file = tree.origin.source ? *tree.origin.source : path;
+using Apply = std::function<void(JsonValue& tree, References&, Diagnostics&)>;
+
+/// A tree that was read from `path`, shown as `main_file`. `apply` sets what is to be set in it, and fills in the files
+/// that it names after each.
+LoadedScenario load_tree(JsonValue tree, const std::string& path, const std::string& main_file,
+                         const std::vector<std::string>& only, WrongEntries (*wrong_entries)(const Diagnostics&),
+                         References& references, Diagnostics& diagnostics, const Apply& apply) {
   refuse_other_kinds(tree, diagnostics);
   Origins earlier = take_origins(tree, diagnostics);
   references.expand_scenario(tree);
   apply(tree, references, diagnostics);
   spell_out(tree, diagnostics);
   keep_only(tree, only);
-  const auto written = std::make_shared<ScenarioTree>(
-      ScenarioTree{std::move(tree), piped ? kStandardInputName : path, main_file, std::move(earlier)});
+  const auto written =
+      std::make_shared<ScenarioTree>(ScenarioTree{std::move(tree), path, main_file, std::move(earlier)});
   LoadedScenario loaded;
   JsonValue whole;
   loaded.scenario = read_tree(*written, whole, diagnostics);
@@ -245,6 +242,19 @@ LoadedScenario load(const std::string& name_or_path, const std::vector<std::stri
   };
   loaded.tree = kept;
   loaded.files = references.files();
+  return loaded;
+}
+
+LoadedScenario load(const std::string& name_or_path, const std::vector<std::string>& only,
+                    WrongEntries (*wrong_entries)(const Diagnostics&), const Apply& apply) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  const bool piped = name_or_path == kStandardInput;
+  const std::string path = piped ? name_or_path : file_of(FileKind::kScenario, name_or_path, references, diagnostics);
+  JsonValue tree = open_part(references, path, diagnostics);
+  const std::string main_file = tree.origin.source ? *tree.origin.source : path;
+  LoadedScenario loaded = load_tree(std::move(tree), piped ? kStandardInputName : path, main_file, only, wrong_entries,
+                                    references, diagnostics, apply);
   if (!piped) loaded.files.push_back(path);
   return loaded;
 }
@@ -257,6 +267,15 @@ LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<
               [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
                 apply_sets(tree, sets, references, diagnostics);
               });
+}
+
+LoadedScenario load_scenario_tree(JsonValue tree, const std::string& source, const std::vector<std::string>& sets,
+                                  const std::vector<std::string>& only) {
+  Diagnostics diagnostics;
+  References references(diagnostics);
+  return load_tree(
+      std::move(tree), source, source, only, cannot_be_had, references, diagnostics,
+      [&](JsonValue& whole, References&, Diagnostics&) { apply_sets(whole, sets, references, diagnostics); });
 }
 
 LoadedScenario load_varied(const std::string& name_or_path, const std::vector<std::string>& sets) {

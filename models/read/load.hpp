@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/read/overrides.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -42,6 +43,10 @@ struct LoadedScenario {
 /// but the baseline before they are looked at. Throws ScenarioError.
 LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<std::string>& sets,
                              const std::vector<std::string>& only = {});
+/// The same of a scenario that is in memory, whose values say where they came from; `source` is how the file is shown
+/// that it was made of.
+LoadedScenario load_scenario_tree(JsonValue tree, const std::string& source, const std::vector<std::string>& sets,
+                                  const std::vector<std::string>& only = {});
 /// The same of a scenario that is known to be well written before the last of `sets`: any schedule with something wrong
 /// in its entry is then one that cannot be had there.
 LoadedScenario load_varied(const std::string& name_or_path, const std::vector<std::string>& sets);

@@ -99,8 +99,9 @@ Verb import_verb() {
                            .help = "Convert what nccl-tests prints, or writes with -J",
                            .options = options(),
                            .modes = {{.reads = names_of(options()), .run = import_files}}};
-  return {
-      .name = "import", .help = "Convert the output of other benchmarks into tables of samples", .verbs = {nccl_tests}};
+  return {.name = "import",
+          .help = "Convert launch scripts into scenarios, and others' measurements into tables of samples",
+          .verbs = {import_launch_verb(), nccl_tests}};
 }
 
 }  // namespace accosim

@@ -8,9 +8,11 @@
 #include <thread>
 
 #include "models/base/standard_input.hpp"
+#include "models/base/standard_streams.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/app/gzip.hpp"
+#include "sim/app/launch.hpp"
 #include "sim/what_if/winner.hpp"
 
 namespace accosim {
@@ -21,20 +23,32 @@ constexpr double kPercent = 100;
 }  // namespace
 
 std::vector<Option> scenario_options() {
-  return {
-      {.names = "scenario",
-       .help = "Scenario file, or the name of one that accosim list shows; - is standard input",
-       .required = true,
-       .takes = "SCENARIO"},
-      {.names = "--set",
-       .help = "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
-       .value = Texts(),
-       .takes = "/POINTER=VALUE"},
-  };
+  return joined(
+      {
+          {.names = "scenario",
+           .help = "Scenario file, the name of one that accosim list shows, or a launch script; - is standard input",
+           .required = true,
+           .takes = "SCENARIO"},
+          {.names = "--set",
+           .help = "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
+           .value = Texts(),
+           .takes = "/POINTER=VALUE"},
+      },
+      launch_options());
 }
 
 LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::string>& only) {
-  LoadedScenario loaded = load_scenario(arguments.text("scenario"), arguments.texts("--set"), only);
+  const std::string& name = arguments.text("scenario");
+  LoadedScenario loaded;
+  if (is_launch_script(name)) {
+    ImportedLaunch launch = launch_asked(name, arguments);
+    for (const std::string& line : launch.not_modelled) tell("accosim: not modelled: ", line);
+    loaded = load_scenario_tree(std::move(launch.scenario), name, arguments.texts("--set"), only);
+    loaded.files.insert(loaded.files.end(), {name, launch.cluster_file});
+  } else {
+    refuse_launch_options(arguments);
+    loaded = load_scenario(name, arguments.texts("--set"), only);
+  }
   for (const LeftOutSchedule& each : loaded.left_out)
     std::cerr << fmt::format("accosim: left out {}: {}\n", in_quotes(each.label), each.why);
   return loaded;

@@ -20,6 +20,7 @@ Verb resolve_verb();
 Verb list_verb();
 Verb fit_verb();
 Verb import_verb();
+Verb import_launch_verb();  ///< import launch
 Verb validate_verb();
 Verb completion_verb();
 Verb man_verb();

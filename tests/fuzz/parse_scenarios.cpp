@@ -6,6 +6,7 @@
 #include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/fit/published.hpp"
+#include "models/launch/import_launch.hpp"
 #include "models/price/kernel.hpp"
 #include "models/price/layer_time.hpp"
 #include "models/price/layers.hpp"
@@ -37,6 +38,14 @@ void read_json(const std::string& text) {
   const JsonDocument again = parse_json(written, "input");
   require(again.errors.empty(), "what was written does not parse: " + written);
   require(write_json(again.root) == written, "what was written is read as something else: " + written);
+}
+
+/// What comes out is a scenario, or is refused when it is loaded; what is told of it can be printed.
+void read_launch(const std::string& text) {
+  const ImportedLaunch launch = import_launch(text, "train.sh", {"dgx-h100-4x8"});
+  for (const auto& list : {launch.taken, launch.without_effect, launch.not_modelled})
+    for (const std::string& line : list) require_printable(line, "what is told of a launch script");
+  load_scenario(scratch_file("launched.json", write_json(launch.scenario)), {});
 }
 
 void read_pointer(const std::string& text) {
@@ -181,6 +190,7 @@ std::vector<Parser> scenario_parsers() {
           {"quantity", InputForm::kText, read_quantity},
           {"csv", InputForm::kTable, read_table},
           {"scenario", InputForm::kJson, read_scenario_file},
+          {"launch", InputForm::kText, read_launch},
           {"settings", InputForm::kText, read_settings},
           {"model", InputForm::kJson, read_config},
           {"cluster", InputForm::kJson, read_cluster_file},

@@ -3,11 +3,12 @@
 # A violation is printed as `file:line: what is wrong; what would be right`.
 
 BEGIN {
-  models = "models/base models/draw models/spec models/read models/collectives models/price models/fit models/recorded"
+  models = "models/base models/draw models/spec models/read models/launch models/collectives models/price models/fit models/recorded"
   sees["models/base"] = ""
   sees["models/draw"] = "models/base"
   sees["models/spec"] = "models/base"
   sees["models/read"] = "models/base models/spec"
+  sees["models/launch"] = "models/base models/spec models/read"
   sees["models/collectives"] = "models/base models/spec"
   sees["models/price"] = "models/base models/spec models/collectives"
   sees["models/fit"] = "models/base models/spec models/read models/collectives models/price"

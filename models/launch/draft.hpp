@@ -1,0 +1,59 @@
+// A scenario while it is made from a launch line: what was taken and from which line, what was passed over, and what
+// is wrong.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/base/json.hpp"
+
+namespace accosim {
+
+/// A scenario made from a launch line.
+struct ImportedLaunch {
+  JsonValue scenario;                         ///< accosim.scenario/1, with "origins"
+  std::vector<std::string> taken{};           ///< "train.sh:12: --micro-batch-size 2"
+  std::vector<std::string> without_effect{};  ///< on the time of a step
+  std::vector<std::string> not_modelled{};    ///< with what it would change
+  std::string cluster_file{};                 ///< that its cluster was read from
+};
+
+class Draft {
+ public:
+  /// `source` is how the file is shown.
+  explicit Draft(std::string source);
+
+  /// A value at a pointer, such as "/training/micro_batch_size" or "/schedules/0/overlap", and the line that says so;
+  /// 0: none does, and it is what the framework then does.
+  void set(const std::string& pointer, JsonValue value, int line);
+  /// The same where something else says so, such as an option.
+  void put(const std::string& pointer, JsonValue value, const std::string& origin);
+
+  /// What has been set at a pointer; nullptr: nothing.
+  const JsonValue* at(const std::string& pointer) const { return at_pointer(result_.scenario, pointer); }
+  const std::string& source() const { return source_; }
+
+  void taken(int line, const std::string& what);
+  void without_effect(int line, const std::string& what);
+  void not_modelled(int line, const std::string& what);
+  /// A part of the script, with its place, that was not evaluated.
+  void passed_over(const std::string& note) { result_.not_modelled.push_back(note); }
+  /// What is wrong, or asked for, with what to write instead.
+  void refuse(int line, const std::string& what);
+  bool good() const { return errors_.empty(); }
+
+  /// Throws ScenarioError where something was refused.
+  ImportedLaunch finish() &&;
+
+ private:
+  std::string at_line(int line) const;
+
+  std::string source_;
+  std::shared_ptr<const std::string> file_;
+  ImportedLaunch result_;
+  JsonValue origins_;
+  std::vector<std::string> errors_;
+};
+
+}  // namespace accosim

@@ -1,0 +1,106 @@
+#include "models/launch/import_launch.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "models/base/text.hpp"
+#include "models/launch/hugging_face.hpp"
+#include "models/launch/launch_line.hpp"
+#include "models/launch/megatron.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario_error.hpp"
+
+namespace accosim {
+namespace {
+
+/// The cluster, with as many nodes as are asked for.
+struct Machines {
+  JsonValue cluster;
+  std::string file;
+  int nodes = 1, gpus_per_node = 1;
+};
+
+Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, const std::string& source, Draft& draft) {
+  if (options.cluster.empty()) {
+    const std::string hint = launch.device_hint.empty() ? "" : fmt::format(" (the header says {})", launch.device_hint);
+    throw ScenarioError({fmt::format(
+        "{}: no launch script says what its GPUs and its network are{}; add --cluster NAME (accosim list clusters)",
+        source, hint)});
+  }
+  Machines machines{{}, file_of(FileKind::kCluster, options.cluster)};
+  const Cluster cluster = load_cluster(options.cluster);
+  if (cluster.nodes.size() != 1)
+    throw ScenarioError({fmt::format("--cluster {}: has {} groups of nodes; name one of equal nodes", options.cluster,
+                                     cluster.nodes.size())});
+  machines.cluster = read_json_file(machines.file, machines.file).root;
+  machines.gpus_per_node = cluster.nodes.front().gpus;
+  machines.nodes = cluster.nodes.front().count;
+  if (launch.gpus_per_node && launch.gpus_per_node->number != machines.gpus_per_node)
+    draft.refuse(launch.gpus_per_node->line,
+                 fmt::format("starts {} processes a node, and a node of {} has {} GPUs; name a cluster with as many",
+                             launch.gpus_per_node->number, options.cluster, machines.gpus_per_node));
+  int line = 0;
+  if (options.nodes > 0) {
+    machines.nodes = options.nodes;
+  } else if (launch.nodes && launch.nodes->number > 1) {
+    machines.nodes = launch.nodes->number;
+    line = launch.nodes->line;
+  } else if (launch.nodes && machines.nodes > 1) {
+    draft.not_modelled(
+        launch.nodes->line,
+        fmt::format("the script starts one node; the cluster's {} are taken (--nodes 1 has it as it is written)",
+                    machines.nodes));
+  }
+  JsonValue& group = machines.cluster.find("nodes")->elements.front();
+  group.set("count", machines.nodes);
+  if (!options.device.empty()) group.set("device", options.device);
+  // What stands beside the cluster's file is not beside the scenario.
+  JsonValue* const device = group.find("device");
+  if (device->kind == JsonKind::kText && device->text.ends_with(".json") && options.device.empty())
+    device->text = (std::filesystem::absolute(machines.file).parent_path() / device->text).lexically_normal().string();
+  if (line > 0) draft.taken(line, fmt::format("{} nodes", machines.nodes));
+  return machines;
+}
+
+/// What the schedule of the script is compared with: ACCO, with gradients of the same type.
+void add_acco(JsonValue& scenario) {
+  std::vector<JsonValue>& schedules = scenario.find("schedules")->elements;
+  JsonValue acco = json_object({{"name", "acco"}});
+  if (const JsonValue* const dtype = schedules.front().find("gradient_dtype")) acco.set("gradient_dtype", *dtype);
+  schedules.push_back(std::move(acco));
+}
+
+}  // namespace
+
+ImportedLaunch import_launch(std::string_view text, const std::string& source, const LaunchOptions& options) {
+  const LaunchLine launch = read_launch_line(text, source, options.with);
+  const bool hugging_face = is_hugging_face(launch);
+  if (!hugging_face && !launch.trainer.starts_with("pretrain_"))
+    throw ScenarioError(
+        {fmt::format("{}:{}: the arguments of {} are not read yet; those of Megatron-LM's pretrain_gpt.py and "
+                     "of Hugging Face's Trainer are",
+                     source, launch.line, printable(launch.trainer))});
+  Draft draft(source);
+  const Machines machines = machines_of(launch, options, source, draft);
+  const int gpus = machines.nodes * machines.gpus_per_node, replica = hugging_face ? 1 : gpus_of_a_replica(launch);
+  draft.put("/name", std::filesystem::path(source).stem().string(), source);
+  draft.put("/cluster", machines.cluster, "--cluster");
+  if (gpus % replica != 0)
+    draft.refuse(launch.line,
+                 fmt::format("a replica of the model takes {} GPUs, and {} nodes have {}; add --nodes {}", replica,
+                             machines.nodes, gpus, (replica + machines.gpus_per_node - 1) / machines.gpus_per_node));
+  else if (hugging_face)
+    read_hugging_face(launch, options.model, gpus, draft);
+  else
+    read_megatron(launch, gpus, machines.gpus_per_node, draft);
+  for (const std::string& note : launch.script.notes) draft.passed_over(note);
+  ImportedLaunch imported = std::move(draft).finish();
+  add_acco(imported.scenario);
+  imported.cluster_file = machines.file;
+  return imported;
+}
+
+}  // namespace accosim

@@ -1,0 +1,172 @@
+#include "models/launch/launch_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "models/base/text.hpp"
+#include "models/launch/shell_arithmetic.hpp"
+#include "models/spec/scenario_error.hpp"
+
+namespace accosim {
+namespace {
+
+/// What a job's header says, "--nodes=4" or "-N 4", the last of equal ones.
+std::map<std::string, ShellText> header_of(std::string_view text) {
+  constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+      {"-N", "nodes"}, {"-n", "ntasks"}, {"-C", "constraint"}, {"-p", "partition"}, {"-G", "gpus"}};
+  std::map<std::string, ShellText> header;
+  int line = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view each = trimmed(text.substr(at, end - at));
+    at = end + 1;
+    ++line;
+    if (!each.starts_with("#SBATCH")) continue;
+    each = trimmed(each.substr(7));
+    const std::size_t name_end = std::min(each.find_first_of(" \t="), each.size());
+    std::string name(each.substr(0, name_end));
+    std::string_view value = trimmed(each.substr(std::min(name_end + 1, each.size())));
+    value = value.substr(0, value.find_first_of(" \t"));
+    for (const auto& [shorter, whole] : kShort) {
+      if (name.starts_with(shorter) && name.size() > 2 && name[1] != '-') {  // "-N4"
+        value = each.substr(2);
+        name = whole;
+      } else if (name == shorter) {
+        name = whole;
+      }
+    }
+    if (name.starts_with("--")) name = name.substr(2);
+    header[name] = {std::string(value), "", line};
+  }
+  return header;
+}
+
+std::optional<Stated> stated(const std::map<std::string, ShellText>& header, const std::string& name) {
+  const auto found = header.find(name);
+  if (found == header.end()) return {};
+  const std::string& text = found->second.text;
+  // "--gpus-per-node=h100:8", "--gres=gpu:8"
+  const std::optional<int> number = whole_number(text.substr(text.rfind(':') + 1));
+  return number ? std::optional<Stated>({*number, found->second.line}) : std::nullopt;
+}
+
+/// Nodes and GPUs a node as the header has them, and the variables that the batch system sets by it.
+void read_header(std::string_view text, LaunchLine& launch, std::map<std::string, std::string>& variables) {
+  const std::map<std::string, ShellText> header = header_of(text);
+  const std::optional<Stated> tasks = stated(header, "ntasks"), per_node = stated(header, "ntasks-per-node");
+  launch.nodes = stated(header, "nodes");
+  if (!launch.nodes && tasks && per_node && tasks->number % per_node->number == 0)
+    launch.nodes = Stated{tasks->number / per_node->number, tasks->line};
+  launch.gpus_per_node = stated(header, "gpus-per-node");
+  if (!launch.gpus_per_node && header.contains("gres") && header.at("gres").text.find("gpu") != std::string::npos)
+    launch.gpus_per_node = stated(header, "gres");
+  if (const std::optional<Stated> each = stated(header, "gpus-per-task"); !launch.gpus_per_node && each)
+    launch.gpus_per_node = Stated{each->number * (per_node ? per_node->number : 1), each->line};
+  if (const std::optional<Stated> all = stated(header, "gpus"); !launch.gpus_per_node && all && launch.nodes)
+    launch.gpus_per_node = Stated{all->number / std::max(launch.nodes->number, 1), all->line};
+  for (const char* const key : {"gres", "gpus-per-node", "constraint", "partition"})
+    if (const auto found = header.find(key); found != header.end() && launch.device_hint.empty())
+      for (const char* const name : {"v100", "a100", "h100", "h200", "b200", "b300", "gb200", "gb300", "l40s", "a10g"})
+        if (lower(found->second.text).find(name) != std::string::npos) launch.device_hint = name;
+  const auto set = [&](const char* name, const std::optional<Stated>& value) {
+    if (value) variables.emplace(name, std::to_string(value->number));
+  };
+  for (const char* const name : {"SLURM_NNODES", "SLURM_JOB_NUM_NODES"}) set(name, launch.nodes);
+  for (const char* const name : {"SLURM_GPUS_PER_NODE", "SLURM_GPUS_ON_NODE"}) set(name, launch.gpus_per_node);
+  set("SLURM_NTASKS_PER_NODE", per_node);
+  std::optional<Stated> all = tasks;
+  if (!all && per_node && launch.nodes) all = Stated{per_node->number * launch.nodes->number, per_node->line};
+  for (const char* const name : {"SLURM_NTASKS", "SLURM_NPROCS"}) set(name, all);
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// Whether a word of a command is a trainer that is known, by the name of its file.
+bool is_trainer(const std::vector<ShellText>& words, std::size_t i) {
+  const std::string name = base_name(words[i].text);
+  if (i > 0 && words[i - 1].text == "-m") return words[i].text == "torchtitan.train";
+  return name.ends_with(".py") && (name.starts_with("pretrain_") || name.starts_with("finetune_") ||
+                                   name.starts_with("run_clm") || name == "train.py" || name == "pretrain.py");
+}
+
+/// Options of what starts the processes, before the trainer.
+void read_launcher(const std::vector<ShellText>& words, std::size_t end, LaunchLine& launch) {
+  const auto value_of = [&](std::initializer_list<std::string_view> names) -> std::optional<Stated> {
+    std::optional<Stated> found;
+    for (std::size_t i = 0; i < end; ++i)
+      for (const std::string_view name : names) {
+        const std::string& word = words[i].text;
+        const bool joined = word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=';
+        if (word != name && !joined) continue;
+        const ShellText& value = joined || i + 1 >= end ? words[i] : words[i + 1];
+        std::string text = joined ? word.substr(name.size() + 1) : value.text;
+        text = text.substr(0, text.find(':'));  // of "MIN:MAX" nodes the fewest
+        if (const std::optional<int> number = whole_number(text); number && *number > 0)
+          found = Stated{*number, value.line};
+      }
+    return found;
+  };
+  const std::optional<Stated> nodes = value_of({"--nnodes", "--num_nodes", "--num_machines"});
+  std::optional<Stated> each = value_of({"--nproc_per_node", "--nproc-per-node", "--num_gpus"});
+  const std::optional<Stated> processes = value_of({"--num_processes"});
+  if (nodes) launch.nodes = nodes;
+  if (!each && processes) each = Stated{processes->number / std::max(nodes ? nodes->number : 1, 1), processes->line};
+  if (each) launch.gpus_per_node = each;
+}
+
+/// Words of `--with`: a variable, or arguments.
+std::vector<ShellText> arguments_of(const std::vector<std::string>& more,
+                                    std::map<std::string, std::string>& variables) {
+  std::vector<ShellText> arguments;
+  for (const std::string& each : more) {
+    const std::size_t equals = each.find('=');
+    if (!each.starts_with('-') && equals != std::string::npos) {
+      variables[each.substr(0, equals)] = each.substr(equals + 1);
+      continue;
+    }
+    const ShellScript listed = read_shell("with " + each, "--with");
+    for (const ShellCommand& command : listed.commands)
+      arguments.insert(arguments.end(), command.words.begin() + 1, command.words.end());
+  }
+  for (ShellText& each : arguments) each.line = 0;
+  return arguments;
+}
+
+}  // namespace
+
+LaunchLine read_launch_line(std::string_view text, const std::string& source, const std::vector<std::string>& more) {
+  LaunchLine launch;
+  std::map<std::string, std::string> variables;
+  const std::vector<ShellText> added = arguments_of(more, variables);
+  read_header(text, launch, variables);
+  launch.script = read_shell(text, source, variables);
+  const ShellCommand* starts = nullptr;
+  std::size_t place = 0;
+  for (const ShellCommand& command : launch.script.commands)
+    for (std::size_t i = 0; i < command.words.size(); ++i) {
+      if (!is_trainer(command.words, i)) continue;
+      if (starts != nullptr && starts != &command)
+        throw ScenarioError(
+            {fmt::format("{}:{}: a second line starts a training (the first is {}); give a script with one", source,
+                         command.words[i].line, starts->words[place].line)});
+      if (starts == nullptr) place = i;
+      starts = &command;
+    }
+  if (starts == nullptr) {
+    std::string why = fmt::format(
+        "{}: no line starts a trainer that is known (pretrain_*.py, train.py, run_clm.py, -m torchtitan.train)",
+        source);
+    if (!launch.script.notes.empty()) why += "; " + launch.script.notes.front();
+    throw ScenarioError({why});
+  }
+  launch.trainer = base_name(starts->words[place].text);
+  launch.line = starts->words[place].line;
+  launch.arguments.assign(starts->words.begin() + static_cast<std::ptrdiff_t>(place) + 1, starts->words.end());
+  launch.arguments.insert(launch.arguments.end(), added.begin(), added.end());
+  read_launcher(starts->words, place, launch);
+  return launch;
+}
+
+}  // namespace accosim

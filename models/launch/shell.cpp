@@ -1,0 +1,954 @@
+// An interpreter that walks through the text once. A part that is not taken is walked through as well, without effect.
+#include "models/launch/shell.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "models/base/text.hpp"
+#include "models/launch/marked_text.hpp"
+#include "models/launch/shell_arithmetic.hpp"
+#include "models/spec/scenario_error.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostText = 1'000'000;
+constexpr std::size_t kMostMade = 2'000'000;
+constexpr int kMostCommands = 20'000;
+constexpr int kMostDepth = 20;    // of functions and quoted commands
+constexpr int kMostNested = 100;  // brackets, conditions and what is put in place of something
+
+enum class Status : std::uint8_t { kTrue, kFalse, kUnknown };
+
+Status status_of(bool holds) { return holds ? Status::kTrue : Status::kFalse; }
+Status negated(Status status) { return status == Status::kUnknown ? status : status_of(status == Status::kFalse); }
+
+bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+bool is_space(char c) { return is_blank(c) || c == '\n'; }
+
+std::size_t name_end(std::string_view text, std::size_t at) {
+  if (at >= text.size() || !begins_name(text[at])) return at;
+  while (at < text.size() && in_name(text[at])) ++at;
+  return at;
+}
+
+std::size_t end_of_group(std::string_view text, std::size_t at, int nested = 0);
+
+/// Where a text in quotes has ended that begins at `at`: one past its end, or the end of the text.
+std::size_t end_of_quoted(std::string_view text, std::size_t at, int nested = 0) {
+  const char quote = text[at++];
+  for (; at < text.size() && text[at] != quote; ++at) {
+    if (quote == '\'') continue;
+    if (text[at] == '\\') ++at;
+    if (quote == '"' && text[at] == '$' && at + 1 < text.size() && (text[at + 1] == '(' || text[at + 1] == '{'))
+      at = end_of_group(text, at + 1, nested + 1) - 1;
+  }
+  return std::min(at + 1, text.size());
+}
+
+/// The same of what is in round or curly brackets.
+std::size_t end_of_group(std::string_view text, std::size_t at, int nested) {
+  if (nested > kMostNested) return text.size();
+  std::vector<char> open;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\\') {
+      ++at;
+    } else if (c == '\'' || c == '"' || c == '`') {
+      at = end_of_quoted(text, at, nested) - 1;
+    } else if (c == '(' || c == '{') {
+      open.push_back(c);
+    } else if ((c == ')' && open.back() == '(') || (c == '}' && open.back() == '{')) {
+      open.pop_back();
+      if (open.empty()) return at + 1;
+    }
+  }
+  return text.size();
+}
+
+/// A word as it is written, quotes and all, or the elements of an array behind "NAME=".
+struct RawWord {
+  std::string text;
+  int line = 0;
+  std::vector<RawWord> elements{};
+  bool array = false;
+};
+
+/// What stays of a text without the shortest or longest part that a pattern matches at one of its ends.
+std::string without(const std::string& text, const std::string& pattern, bool at_end, bool longest) {
+  std::vector<std::size_t> lengths(text.size() + 1);
+  for (std::size_t i = 0; i <= text.size(); ++i) lengths[i] = longest ? text.size() - i : i;
+  for (const std::size_t length : lengths) {
+    const std::string part = at_end ? text.substr(text.size() - length) : text.substr(0, length);
+    if (fnmatch(pattern.c_str(), part.c_str(), 0) == 0)
+      return at_end ? text.substr(0, text.size() - length) : text.substr(length);
+  }
+  return text;
+}
+
+/// What all texts of one script share: its variables, and what it has done so far.
+struct State {
+  const std::string& source;
+  std::map<std::string, std::vector<std::string>> variables{};  ///< marked
+  std::map<std::string, std::string> functions{};
+  ShellScript script{};
+  std::size_t made = 0;
+  int commands = 0;
+
+  void count(std::size_t text) {
+    made += text;
+    if (made > kMostMade)
+      throw ScenarioError({fmt::format("{}: its variables make more than {} MB of text; leave out what makes it",
+                                       source, kMostMade / 1'000'000)});
+  }
+};
+
+/// `text` as it is written, or marked where a variable gave it to `bash -c`.
+class Interpreter {
+ public:
+  Interpreter(State& state, std::string_view text, int line, int depth, std::vector<ShellText> prefix = {})
+      : state_(state), lines_(text, line), text_(lines_.text()), depth_(depth), prefix_(std::move(prefix)) {
+    if (depth > kMostDepth)
+      throw ScenarioError({fmt::format("{}:{}: functions or quoted commands are nested more than {} deep", state.source,
+                                       line, kMostDepth)});
+  }
+
+  void run() {
+    while (at_ < text_.size()) {
+      const std::size_t before = at_;
+      list(true);
+      if (at_ == before) take();  // a word that closes nothing
+    }
+  }
+
+ private:
+  // Of the text.
+  char peek(std::size_t more = 0) const { return at_ + more < text_.size() ? text_[at_ + more] : '\0'; }
+  char take() {
+    const char c = text_[at_++];
+    if (c == '\n')
+      if (const auto body = bodies_.find(at_ - 1); body != bodies_.end()) at_ = body->second;
+    return c;
+  }
+  bool follows(std::string_view what) const { return text_.substr(at_, what.size()) == what; }
+
+  void skip_blanks() {
+    for (;;) {
+      if (peek() == '\\' && peek(1) == '\n') {
+        take();
+        take();
+      } else if (peek() == '\\' && peek(1) == '\r' && peek(2) == '\n') {
+        at_ += 2;
+        take();
+      } else if (at_ < text_.size() && is_blank(peek())) {
+        take();
+      } else if (peek() == '#' &&
+                 (at_ == 0 || is_space(text_[at_ - 1]) || text_[at_ - 1] == ';' || text_[at_ - 1] == '(')) {
+        while (at_ < text_.size() && peek() != '\n') ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+  void skip_to_command() {
+    for (;;) {
+      skip_blanks();
+      if (at_ >= text_.size()) return;
+      const bool separates = peek() == '\n' || (peek() == ';' && peek(1) != ';') || (peek() == '&' && peek(1) != '&');
+      if (!separates) return;
+      take();
+    }
+  }
+
+  /// The word at this place, which begins with no blank. May be empty: at an operator. No element of an array is one.
+  RawWord word(bool element = false) {
+    RawWord raw{"", lines_.line_at(at_)};
+    const std::size_t begin = at_;
+    while (at_ < text_.size()) {
+      const char c = peek();
+      std::size_t end = at_ + 1;
+      if (is_space(c) || c == ';' || c == '|' || c == '&' || c == '<' || c == '>' || c == ')') break;
+      if (c == '(') {
+        if (element || at_ == begin || text_[at_ - 1] != '=') break;
+        return array(raw, begin);
+      }
+      if (c == '\\') {
+        end = std::min(at_ + 2, text_.size());
+      } else if (c == '\'' || c == '"' || c == '`') {
+        end = end_of_quoted(text_, at_);
+      } else if (c == '$' && (peek(1) == '(' || peek(1) == '{')) {
+        end = end_of_group(text_, at_ + 1);
+      }
+      while (at_ < end) {
+        raw.text += text_[at_];
+        take();
+      }
+    }
+    return raw;
+  }
+  RawWord array(RawWord raw, std::size_t begin) {
+    raw.array = true;
+    raw.text = std::string(text_.substr(begin, at_ - begin));
+    take();
+    for (;;) {
+      skip_blanks();
+      if (at_ >= text_.size()) return raw;
+      if (peek() == '\n') {
+        take();
+        continue;
+      }
+      if (peek() == ')') {
+        take();
+        return raw;
+      }
+      raw.elements.push_back(word(true));
+      if (raw.elements.back().text.empty()) take();
+    }
+  }
+  /// The word at this place, which is not taken.
+  std::string next_word() {
+    std::size_t end = at_;
+    while (end < text_.size() && !is_space(text_[end]) && text_[end] != ';' && text_[end] != '(' && text_[end] != ')' &&
+           text_[end] != '&' && text_[end] != '|')
+      ++end;
+    return std::string(text_.substr(at_, end - at_));
+  }
+
+  void note(int line, const std::string& what) {
+    state_.script.notes.push_back(fmt::format("{}:{}: {}", state_.source, line, what));
+  }
+
+  // Of commands.
+
+  /// Commands up to a word that closes them, which is taken and returned: "fi", ")", ";;", or "" at the end.
+  std::string list(bool live) {
+    for (;;) {
+      skip_to_command();
+      if (at_ >= text_.size()) return "";
+      for (const char* const closing : {";;", ")"})
+        if (follows(closing)) {
+          at_ += std::string_view(closing).size();
+          return closing;
+        }
+      const std::string next = next_word();
+      for (const char* const closing : {"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+        if (next == closing) {
+          at_ += next.size();
+          return next;
+        }
+      and_or(live);
+    }
+  }
+
+  /// Commands that && and || join.
+  void and_or(bool live) {
+    live = live && !stopped_;
+    status_ = pipeline(live);
+    for (;;) {
+      skip_blanks();
+      const bool both = follows("&&"), either = follows("||");
+      if (!both && !either) return;
+      at_ += 2;
+      skip_to_command();
+      const int line = lines_.line_at(at_);
+      const bool undecided = live && status_ == Status::kUnknown;
+      if (undecided) note(line, fmt::format("whether this is done cannot be known ({}); it is passed over", why_));
+      const bool done = live && status_ == (both ? Status::kTrue : Status::kFalse);
+      const Status last = pipeline(done);
+      if (done) status_ = last;
+    }
+  }
+
+  Status pipeline(bool live) {
+    const bool inverse = peek() == '!' && is_space(peek(1));
+    if (inverse) {
+      take();
+      skip_blanks();
+    }
+    Status status = command(live);
+    for (skip_blanks(); peek() == '|' && peek(1) != '|'; skip_blanks()) {
+      take();
+      if (peek() == '&') take();
+      skip_to_command();
+      status = command(live);
+    }
+    return inverse ? negated(status) : status;
+  }
+
+  /// Counts how deep the text is nested at a place.
+  class Deeper {
+   public:
+    explicit Deeper(Interpreter& of) : nested_(of.nested_) {
+      if (++nested_ > kMostNested)
+        throw ScenarioError({fmt::format("{}:{}: is nested more than {} deep", of.state_.source,
+                                         of.lines_.line_at(of.at_), kMostNested)});
+    }
+    ~Deeper() { --nested_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+
+   private:
+    int& nested_;
+  };
+
+  Status command(bool live) {
+    const Deeper deeper(*this);
+    if (live && ++state_.commands > kMostCommands)
+      throw ScenarioError(
+          {fmt::format("{}: runs more than {} commands; leave out what repeats them", state_.source, kMostCommands)});
+    const int line = lines_.line_at(at_);
+    const std::string next = next_word();
+    if (follows("((")) return arithmetic(live);
+    if (peek() == '(') {
+      take();
+      list(live);
+      return finish(Status::kTrue);
+    }
+    if (next == "{") {
+      take();
+      list(live);
+      return finish(Status::kTrue);
+    }
+    if (next == "[[") return finish(double_brackets(live));
+    if (next == "if") return finish(conditional(live));
+    if (next == "case") return finish(choice(live));
+    if (next == "for" || next == "while" || next == "until" || next == "select") {
+      if (live) note(line, "a loop is not followed");
+      while (at_ < text_.size() && peek() != '\n' && !follows(";")) take();
+      if (list(false) == "do") list(false);
+      return finish(Status::kTrue);
+    }
+    if (next == "function") {
+      at_ += next.size();
+      skip_blanks();
+      const std::string name = word().text;
+      return function(name, live);
+    }
+    const std::size_t end = at_ + next.size();
+    if (!next.empty() && name_end(next, 0) == next.size() && text_.substr(end, 2) == "()") {
+      at_ = end;
+      return function(next, live);
+    }
+    return simple(live, line);
+  }
+  /// Redirections behind a group.
+  Status finish(Status status) {
+    skip_blanks();
+    while (peek() == '>' || peek() == '<' ||
+           (std::isdigit(static_cast<unsigned char>(peek())) != 0 && peek(1) == '>')) {
+      while (peek() == '>' || peek() == '<' || peek() == '&' || std::isdigit(static_cast<unsigned char>(peek())) != 0)
+        take();
+      skip_blanks();
+      word();
+      skip_blanks();
+    }
+    return status;
+  }
+
+  Status function(const std::string& name, bool live) {
+    if (follows("()")) at_ += 2;
+    while (at_ < text_.size() && is_space(peek())) take();
+    if (peek() != '{' && peek() != '(') return Status::kTrue;
+    const std::size_t end = end_of_group(text_, at_);
+    const std::string body(text_.substr(at_ + 1, end - at_ - 2));
+    while (at_ < end) take();
+    if (live) state_.functions[name] = body;
+    return Status::kTrue;
+  }
+
+  Status conditional(bool live) {
+    at_ += 2;
+    bool decided = !live;
+    for (std::string closed = "if"; closed == "if" || closed == "elif";) {
+      const int line = lines_.line_at(at_);
+      why_.clear();
+      list(!decided);
+      const Status holds = decided ? Status::kFalse : status_;
+      if (holds == Status::kUnknown) {
+        note(line, fmt::format("this condition cannot be known ({}); neither branch is taken", why_));
+        decided = true;
+      }
+      closed = list(holds == Status::kTrue);
+      decided = decided || holds == Status::kTrue;
+      if (closed == "else") list(!decided);
+    }
+    return Status::kTrue;
+  }
+
+  Status choice(bool live) {
+    at_ += 4;
+    skip_blanks();
+    const int line = lines_.line_at(at_);
+    const RawWord written = word();
+    const std::string chosen = live ? without_lines(text_of(written)) : "";
+    const std::string unknown = unknown_of(chosen);
+    bool decided = !live || !unknown.empty();
+    if (live && decided) note(line, fmt::format("this choice cannot be known ({}); no branch is taken", unknown));
+    skip_to_command();
+    if (next_word() == "in") at_ += 2;
+    for (;;) {
+      skip_to_command();
+      if (at_ >= text_.size()) return Status::kTrue;
+      if (next_word() == "esac") {
+        at_ += 4;
+        return Status::kTrue;
+      }
+      if (peek() == '(') take();
+      bool matches = false;
+      for (;;) {
+        skip_blanks();
+        const RawWord pattern = word();
+        if (!decided && fnmatch(plain(text_of(pattern)).c_str(), chosen.c_str(), 0) == 0) matches = true;
+        skip_blanks();
+        if (peek() != '|') break;
+        take();
+      }
+      if (peek() == ')') take();
+      const std::string closed = list(matches && !decided);
+      decided = decided || matches;
+      if (closed == "esac" || closed.empty()) return Status::kTrue;
+    }
+  }
+
+  Status arithmetic(bool live) {
+    const std::size_t end = end_of_group(text_, at_);
+    const std::string inside(text_.substr(at_ + 2, end - at_ - 4));
+    while (at_ < end) take();
+    if (!live) return Status::kTrue;
+    const std::string value = calculated(inside);
+    why_ = unknown_of(value);
+    return why_.empty() ? status_of(value != "0") : Status::kUnknown;
+  }
+
+  Status double_brackets(bool live) {
+    at_ += 2;
+    std::vector<RawWord> raw;
+    for (;;) {
+      while (at_ < text_.size() && is_space(peek())) take();
+      skip_blanks();
+      if (at_ >= text_.size()) break;
+      const int line = lines_.line_at(at_);
+      RawWord each{"", line};
+      for (const char* const mark : {"&&", "||", "(", ")", "<", ">"})
+        if (each.text.empty() && follows(mark)) each.text = mark;
+      if (each.text.empty()) {
+        each = word();
+        if (each.text.empty()) take();
+      } else {
+        at_ += each.text.size();
+      }
+      if (each.text == "]]") break;
+      raw.push_back(each);
+    }
+    if (!live) return Status::kTrue;
+    std::vector<std::string> words;
+    for (const RawWord& each : raw) words.push_back(without_lines(text_of(each)));
+    return tested(words);
+  }
+
+  /// Whether what stands between [ and ] holds: comparisons, joined by -a, -o, && and || from left to right.
+  Status tested(const std::vector<std::string>& words) {
+    Status all = Status::kTrue;
+    bool either = false, first = true;
+    for (std::size_t begin = 0; begin <= words.size();) {
+      std::size_t end = begin;
+      const auto joins = [&](const std::string& text) {
+        return text == "-a" || text == "-o" || text == "&&" || text == "||";
+      };
+      while (end < words.size() && !joins(words[end])) ++end;
+      const Status one = compared({words.begin() + begin, words.begin() + end});
+      if (first)
+        all = one;
+      else if (either)
+        all = all == Status::kTrue || one == Status::kTrue         ? Status::kTrue
+              : all == Status::kUnknown || one == Status::kUnknown ? Status::kUnknown
+                                                                   : Status::kFalse;
+      else
+        all = all == Status::kFalse || one == Status::kFalse       ? Status::kFalse
+              : all == Status::kUnknown || one == Status::kUnknown ? Status::kUnknown
+                                                                   : Status::kTrue;
+      first = false;
+      if (end < words.size()) either = words[end] == "-o" || words[end] == "||";
+      begin = end + 1;
+    }
+    return all;
+  }
+
+  Status compared(std::vector<std::string> words) {
+    std::erase_if(words, [](const std::string& each) { return each == "(" || each == ")"; });
+    if (!words.empty() && words.front() == "!") return negated(compared({words.begin() + 1, words.end()}));
+    for (const std::string& each : words)
+      if (why_ = unknown_of(each); !why_.empty()) return Status::kUnknown;
+    if (words.size() < 2) return status_of(!words.empty() && !words[0].empty());
+    const std::string& what = words[words.size() == 2 ? 0 : 1];
+    if (words.size() == 2) {
+      if (what == "-z") return status_of(words[1].empty());
+      if (what == "-n") return status_of(!words[1].empty());
+      if (what == "-f" && state_.script.files.contains(words[1])) return Status::kTrue;
+      why_ = what + " " + printable(words[1]);
+      return Status::kUnknown;
+    }
+    const std::string &left = words[0], &right = words[2];
+    if (what == "=" || what == "==") return status_of(fnmatch(right.c_str(), left.c_str(), 0) == 0);
+    if (what == "!=") return status_of(fnmatch(right.c_str(), left.c_str(), 0) != 0);
+    const std::optional<double> a = finite_number(left), b = finite_number(right);
+    if (a && b) {
+      if (what == "-eq") return status_of(*a == *b);
+      if (what == "-ne") return status_of(*a != *b);
+      if (what == "-lt" || what == "<") return status_of(*a < *b);
+      if (what == "-le") return status_of(*a <= *b);
+      if (what == "-gt" || what == ">") return status_of(*a > *b);
+      if (what == "-ge") return status_of(*a >= *b);
+    }
+    why_ = printable(left) + " " + what + " " + printable(right);
+    return Status::kUnknown;
+  }
+
+  struct Redirection {
+    bool appends = false;
+    std::string path{};
+  };
+
+  Status simple(bool live, int line) {
+    std::vector<RawWord> raw;
+    std::optional<Redirection> output;
+    std::optional<ShellFile> input;
+    for (;;) {
+      skip_blanks();
+      const char c = peek();
+      if (at_ >= text_.size() || c == '\n' || c == ';' || c == ')' || c == '|') break;
+      if (c == '&' && peek(1) != '>') break;
+      if (c == '(') {  // what no command has
+        at_ = end_of_group(text_, at_);
+        continue;
+      }
+      if (c == '<' || c == '>' || c == '&') {
+        redirect(live, output, input);
+        continue;
+      }
+      RawWord each = word();
+      if ((peek() == '>' || peek() == '<') && !each.text.empty() &&
+          std::all_of(each.text.begin(), each.text.end(), [](char d) { return d >= '0' && d <= '9'; })) {
+        redirect(false, output, input);  // "2>&1"
+        continue;
+      }
+      raw.push_back(std::move(each));
+    }
+    return live ? done(raw, output, input, line) : Status::kTrue;
+  }
+
+  void redirect(bool live, std::optional<Redirection>& output, std::optional<ShellFile>& input) {
+    std::string mark;
+    while (peek() == '<' || peek() == '>' || peek() == '&' || (mark == "<<" && peek() == '-')) mark += take();
+    if (mark == "<<" || mark == "<<-") {
+      skip_blanks();
+      here_document(live, mark == "<<-", input);
+      return;
+    }
+    skip_blanks();
+    const RawWord target = word();
+    if (!live) return;
+    if (mark == "<<<")
+      input = ShellFile{plain(text_of(target)), target.line};
+    else if (mark == ">" || mark == ">>" || mark == "&>" || mark == "&>>")
+      output =
+          Redirection{mark.size() > 1 && mark.back() == '>' && mark[mark.size() - 2] == '>', plain(text_of(target))};
+  }
+
+  void here_document(bool live, bool tabs, std::optional<ShellFile>& input) {
+    const RawWord written = word();
+    std::string end;
+    for (const char c : written.text)
+      if (c != '\'' && c != '"' && c != '\\') end += c;
+    const bool as_it_is = end != written.text;
+    const std::size_t newline = text_.find('\n', at_);
+    if (newline == std::string_view::npos) return;
+    std::size_t at = bodies_.contains(newline) ? bodies_[newline] : newline + 1;
+    const int line = lines_.line_at(newline + 1);
+    std::string body;
+    while (at < text_.size()) {
+      const std::size_t stop = std::min(text_.find('\n', at), text_.size());
+      std::string_view each = text_.substr(at, stop - at);
+      at = std::min(stop + 1, text_.size());
+      if (each.ends_with('\r')) each.remove_suffix(1);
+      if (tabs) each.remove_prefix(std::min(each.find_first_not_of('\t'), each.size()));
+      if (each == end) break;
+      body.append(each).append("\n");
+    }
+    bodies_[newline] = at;
+    if (live) input = ShellFile{as_it_is ? body : plain(quoted_text(body, line)), line};
+  }
+
+  /// A command of these words, with what it reads and where it writes.
+  Status done(const std::vector<RawWord>& raw, const std::optional<Redirection>& output,
+              const std::optional<ShellFile>& input, int line) {
+    std::size_t first = 0;
+    while (first < raw.size() && assigned_by(raw[first]) > 0) ++first;
+    const std::string name = first < raw.size() ? raw[first].text : "";
+    if (name == "export" || name == "declare" || name == "local" || name == "readonly" || name == "typeset") {
+      for (const RawWord& each : raw) assign(each);
+      return Status::kTrue;
+    }
+    std::vector<ShellText> words;  // marked
+    for (std::size_t i = first; i < raw.size(); ++i)
+      for (ShellText& field : fields_of(raw[i])) words.push_back(std::move(field));
+    for (std::size_t i = 0; i < first; ++i) assign(raw[i]);
+    if (words.empty()) return Status::kTrue;
+    const std::string program = plain(words.front().text);
+    if (program == ":" || program == "true") return Status::kTrue;
+    if (program == "false") return Status::kFalse;
+    if (program == "[" || program == "test") {
+      std::vector<std::string> texts;
+      for (std::size_t i = 1; i < words.size(); ++i) texts.push_back(without_lines(words[i].text));
+      if (!texts.empty() && texts.back() == "]") texts.pop_back();
+      return tested(texts);
+    }
+    if (program == "exit" || program == "return") {
+      stopped_ = true;
+      return Status::kTrue;
+    }
+    if (program == "unset") {
+      for (const ShellText& each : words) state_.variables.erase(plain(each.text));
+      return Status::kTrue;
+    }
+    if (const auto body = state_.functions.find(program); body != state_.functions.end()) {
+      const std::string text = body->second;
+      Interpreter(state_, text, line, depth_ + 1, prefix_).run();
+      return Status::kTrue;
+    }
+    if (program == "cat" || program == "echo" || program == "printf" || program == "tee")
+      return written(words, output, input);
+    if (program == "source" || program == "." || program == "eval")
+      note(line,
+           fmt::format("{} is not followed: {}", program, words.size() > 1 ? printable(plain(words[1].text)) : ""));
+    list_command(words);
+    return Status::kTrue;
+  }
+
+  /// What `cat <<EOF > FILE` and `echo TEXT > FILE` leave in the file.
+  Status written(const std::vector<ShellText>& words, const std::optional<Redirection>& output,
+                 const std::optional<ShellFile>& input) {
+    const std::string program = plain(words.front().text);
+    std::string path = output ? output->path : "";
+    if (program == "tee" && words.size() > 1) path = plain(words.back().text);
+    if (path.empty() || (!input && program != "echo" && program != "printf")) return Status::kTrue;
+    ShellFile text = input ? *input : ShellFile{"", words.front().line};
+    if (!input)
+      for (std::size_t i = 1; i < words.size(); ++i) text.text += (i > 1 ? " " : "") + plain(words[i].text);
+    ShellFile& file = state_.script.files[path];
+    if (!output || !output->appends) file = {"", text.line};
+    file.text += text.text + (input ? "" : "\n");
+    state_.count(text.text.size());
+    return Status::kTrue;
+  }
+
+  /// Lists a command; what `bash -c` is given is read as commands, behind what starts it.
+  void list_command(const std::vector<ShellText>& words) {
+    const auto is_shell = [](const std::string& word) {
+      return word == "bash" || word == "sh" || word.ends_with("/bash") || word.ends_with("/sh");
+    };
+    const auto gives_text = [](const std::string& word) { return word.starts_with('-') && word.ends_with('c'); };
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!is_shell(words[i].text)) continue;
+      std::size_t option = i + 1;
+      while (option < words.size() && words[option].text.starts_with('-') && !gives_text(words[option].text)) ++option;
+      if (option + 1 >= words.size() || !gives_text(words[option].text)) continue;
+      std::vector<ShellText> prefix = prefix_;
+      prefix.insert(prefix.end(), words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i));
+      Interpreter(state_, words[option + 1].text, words[option + 1].line, depth_ + 1, prefix).run();
+      return;
+    }
+    ShellCommand command{prefix_};
+    command.words.insert(command.words.end(), words.begin(), words.end());
+    state_.script.commands.push_back(std::move(command));
+  }
+
+  /// Where the name ends that a word NAME=..., NAME+=... or NAME=(...) sets; 0 of any other.
+  static std::size_t assigned_by(const RawWord& raw) {
+    const std::size_t end = name_end(raw.text, 0);
+    return raw.text.substr(end).starts_with("=") || raw.text.substr(end).starts_with("+=") ? end : 0;
+  }
+  void assign(const RawWord& raw) {
+    const std::size_t end = assigned_by(raw);
+    if (end == 0) return;
+    const bool more = raw.text[end] == '+';
+    const std::string name = raw.text.substr(0, end);
+    std::vector<std::string> made;
+    if (raw.array) {
+      for (const RawWord& element : raw.elements)
+        for (const ShellText& field : fields_of(element)) made.push_back(line_mark(field.line) + field.text);
+      std::vector<std::string>& variable = state_.variables[name];
+      if (!more) variable.clear();
+      variable.insert(variable.end(), made.begin(), made.end());
+      return;
+    }
+    const std::string value = line_mark(raw.line) + text_of({raw.text.substr(end + (more ? 2 : 1)), raw.line});
+    std::vector<std::string>& variable = state_.variables[name];  // the value may have made others
+    if (variable.empty()) variable.emplace_back();
+    variable[0] = more ? variable[0] + value : value;
+    state_.count(variable[0].size());
+  }
+
+  // Of what words stand for. All text is marked.
+
+  /// A word that is not split.
+  std::string text_of(const RawWord& raw) {
+    Fields fields(raw.line);
+    expand(raw.text, raw.line, fields, true);
+    return fields.joined();
+  }
+  std::vector<ShellText> fields_of(const RawWord& raw) {
+    Fields fields(raw.line);
+    expand(raw.text, raw.line, fields, false);
+    for (const ShellText& field : fields.words()) state_.count(field.text.size());
+    return fields.words();
+  }
+  /// As between double quotes, whose own marks are texts.
+  std::string quoted_text(std::string_view text, int line) {
+    Fields fields(line);
+    in_double_quotes(text, line, fields, "$`\\");
+    return fields.joined();
+  }
+
+  void expand(std::string_view raw, int line, Fields& fields, bool whole) {
+    for (std::size_t i = 0; i < raw.size();) {
+      const char c = raw[i];
+      if (const std::size_t mark = end_of_mark(raw, i); mark > i) {
+        fields.add(raw.substr(i, mark - i), whole);
+        i = mark;
+      } else if (c == '\\') {
+        const std::size_t newline = i + 1 + (i + 2 < raw.size() && raw[i + 1] == '\r' ? 1 : 0);
+        if (newline < raw.size() && raw[newline] == '\n') {
+          fields.add(line_mark(++line), whole);
+          i = newline + 1;
+          continue;
+        }
+        fields.add(raw.substr(i + 1, 1), true);
+        i += 2;
+      } else if (c == '\'' || c == '"') {
+        const std::size_t end = end_of_quoted(raw, i);
+        const std::string_view inside = raw.substr(i + 1, end - i - 2);
+        const bool all_of_an_array =
+            inside.starts_with("${") && inside.ends_with("[@]}") && end_of_group(inside, 1) == inside.size();
+        if (!all_of_an_array) fields.begin();
+        if (c == '"')
+          in_double_quotes(inside, line, fields, "$`\"\\");
+        else
+          fields.add(inside, true);
+        line += static_cast<int>(std::count(inside.begin(), inside.end(), '\n'));
+        i = end;
+      } else if (c == '$' || c == '`') {
+        i = dollar(raw, i, line, fields, whole);
+      } else {
+        fields.add(raw.substr(i, 1), true);
+        ++i;
+      }
+    }
+  }
+
+  void in_double_quotes(std::string_view text, int line, Fields& fields, std::string_view escapes) {
+    for (std::size_t i = 0; i < text.size();) {
+      if (const std::size_t mark = end_of_mark(text, i); mark > i) {
+        fields.add(text.substr(i, mark - i), true);
+        i = mark;
+      } else if (text[i] == '\\' && i + 1 < text.size()) {
+        const std::size_t newline = i + 1 + (i + 2 < text.size() && text[i + 1] == '\r' ? 1 : 0);
+        if (text[newline] == '\n') {
+          fields.add(line_mark(++line), true);
+          i = newline + 1;
+          continue;
+        }
+        const bool escaped = escapes.find(text[i + 1]) != std::string_view::npos;
+        fields.add(text.substr(escaped ? i + 1 : i, escaped ? 1 : 2), true);
+        i += 2;
+      } else if (text[i] == '$' || text[i] == '`') {
+        i = dollar(text, i, line, fields, true);
+      } else {
+        fields.add(text.substr(i, 1), true);
+        if (text[i] == '\n') fields.add(line_mark(++line), true);
+        ++i;
+      }
+    }
+  }
+
+  /// What a "$" or "`" at `at` stands for; where it ends.
+  std::size_t dollar(std::string_view text, std::size_t at, int line, Fields& fields, bool quoted) {
+    const Deeper deeper(*this);
+    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
+    const auto unknown = [&](std::size_t end) {
+      fields.add(unknown_mark(text.substr(at, end - at)), quoted);
+      return end;
+    };
+    if (text[at] == '`') return unknown(end_of_quoted(text, at));
+    if (next == '(') {
+      const std::size_t end = end_of_group(text, at + 1);
+      if (text.substr(at + 1, 2) != "((")
+        return substituted(text.substr(at, end - at), line, fields, quoted) ? end : unknown(end);
+      fields.add(calculated(std::string(text.substr(at + 3, end - at - 5))), quoted);
+      return end;
+    }
+    if (next == '{') {
+      const std::size_t end = end_of_group(text, at + 1);
+      parameter(std::string(text.substr(at + 2, end - at - 3)), line, fields, quoted);
+      return end;
+    }
+    if (std::size_t end = name_end(text, at + 1); end > at + 1 || (next >= '0' && next <= '9')) {
+      end = std::max(end, at + 2);
+      insert(value_of(std::string(text.substr(at + 1, end - at - 1))), line, fields, quoted);
+      return end;
+    }
+    if (next != '\0' && std::string_view("@*#?$!-").find(next) != std::string_view::npos) return unknown(at + 2);
+    fields.add("$", true);
+    return at + 1;
+  }
+
+  /// A variable's text, behind which this line goes on.
+  static void insert(const std::string& value, int line, Fields& fields, bool quoted) {
+    fields.add(value, quoted);
+    fields.add(line_mark(line), quoted);
+  }
+
+  /// The output of an `echo` of what is known; of other commands nothing.
+  bool substituted(std::string_view text, int line, Fields& fields, bool quoted) {
+    const std::string_view inside = trimmed(text.substr(2, text.size() - 3));
+    if (!inside.starts_with("echo ") || inside.find_first_of("|;&<>\n") != std::string_view::npos) return false;
+    Fields words(line);
+    expand(inside.substr(5), line, words, false);
+    insert(words.joined(), line, fields, quoted);
+    return true;
+  }
+
+  bool is_set(const std::string& name) const { return state_.variables.contains(name); }
+  /// The first element of a variable.
+  std::string value_of(const std::string& name) const {
+    const auto found = state_.variables.find(name);
+    if (found == state_.variables.end()) return unknown_mark("$" + name);
+    return found->second.empty() ? "" : found->second.front();
+  }
+
+  /// What stands between ${ and }.
+  void parameter(const std::string& inside, int line, Fields& fields, bool quoted) {
+    const auto unknown = [&] { fields.add(unknown_mark("${" + inside + "}"), quoted); };
+    const bool length = inside.starts_with('#');
+    const std::size_t begin = length ? 1 : 0;
+    std::size_t end = name_end(inside, begin);
+    while (end == begin && end < inside.size() && std::isdigit(static_cast<unsigned char>(inside[end])) != 0) ++end;
+    const std::string name = inside.substr(begin, end - begin);
+    if (name.empty()) return unknown();
+    std::string index;
+    if (end < inside.size() && inside[end] == '[') {
+      const std::size_t close = inside.find(']', end);
+      if (close == std::string::npos) return unknown();
+      index = inside.substr(end + 1, close - end - 1);
+      end = close + 1;
+    }
+    const std::string rest = inside.substr(end);
+    if (rest.empty() && index.empty() && !length) return insert(value_of(name), line, fields, quoted);
+    if (!index.empty() || length) {
+      if (!is_set(name) || !rest.empty()) return unknown();
+      return element(name, index, length, line, fields, quoted);
+    }
+    modified(name, rest, line, fields, quoted, unknown);
+  }
+
+  /// ${NAME[@]}, ${NAME[2]}, ${#NAME} and ${#NAME[@]} of a variable that is set.
+  void element(const std::string& name, const std::string& index, bool length, int line, Fields& fields, bool quoted) {
+    const std::vector<std::string> elements = state_.variables.at(name);
+    if (length) {
+      const std::size_t size = index.empty() ? plain(value_of(name)).size() : elements.size();
+      return fields.add(std::to_string(size), quoted);
+    }
+    if (index != "@" && index != "*") {
+      const std::optional<int> place = whole_number(calculated(index));
+      if (!place || static_cast<std::size_t>(*place) >= elements.size())
+        return fields.add(unknown_mark("${" + name + "[" + index + "]}"), quoted);
+      return insert(elements[static_cast<std::size_t>(*place)], line, fields, quoted);
+    }
+    const bool together = index == "*" && quoted;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      if (i > 0 && together) fields.add(" ", true);
+      if (i > 0 && !together) fields.end();
+      insert(elements[i], line, fields, quoted);
+    }
+  }
+
+  /// ${NAME:-...} and the like.
+  template <typename Unknown>
+  void modified(const std::string& name, const std::string& rest, int line, Fields& fields, bool quoted,
+                const Unknown& unknown) {
+    const bool colon = rest[0] == ':';
+    const char what = rest[colon ? 1 : 0];
+    const std::string value = value_of(name);
+    const std::string other = rest.substr(std::min<std::size_t>(colon ? 2 : 1, rest.size()));
+    const bool has = is_set(name) && !(colon && plain(value).empty());
+    if (what == '?' || ((what == '-' || what == '=') && has)) return insert(value, line, fields, quoted);
+    if (what == '-' || what == '=') {
+      const std::string usual = text_of({other, line});
+      if (what == '=') state_.variables[name] = {usual};
+      return insert(usual, line, fields, quoted);
+    }
+    if (what == '+')
+      return has ? insert(text_of({other, line}), line, fields, quoted) : is_set(name) ? void() : unknown();
+    if ((what != '%' && what != '#') || colon || !unknown_of(value).empty()) return unknown();
+    const bool longest = !other.empty() && other[0] == what;
+    const std::string pattern = plain(text_of({longest ? other.substr(1) : other, line}));
+    fields.add(without(plain(value), pattern, what == '%', longest), quoted);
+  }
+
+  /// Of whole numbers.
+  std::string calculated(const std::string& expression) {
+    const std::string text = without_lines(quoted_text(expression, lines_.line_at(at_)));
+    if (const std::string unknown = unknown_of(text); !unknown.empty()) return unknown_mark(unknown);
+    std::string unknown = "$((" + expression + "))";
+    const auto number_of = [&](const std::string& name) {
+      const std::optional<std::int64_t> number = whole(plain(value_of(name)));
+      if (!number) unknown = "$" + name;
+      return number;
+    };
+    const std::optional<std::int64_t> value = calculate(text, number_of);
+    return value ? std::to_string(*value) : unknown_mark(unknown);
+  }
+
+  State& state_;
+  ShellLines lines_;
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_;
+  int nested_ = 0;
+  std::vector<ShellText> prefix_;                ///< words before `bash -c`
+  std::map<std::size_t, std::size_t> bodies_{};  ///< of here-documents: the end of the line before, where they end
+  Status status_ = Status::kTrue;                ///< of the last command
+  std::string why_;                              ///< it is unknown
+  bool stopped_ = false;                         ///< by `exit`
+};
+
+/// As a reader sees it.
+ShellText seen(const ShellText& marked) { return {plain(marked.text), unknown_of(marked.text), marked.line}; }
+
+}  // namespace
+
+ShellScript read_shell(std::string_view text, const std::string& source,
+                       const std::map<std::string, std::string>& given) {
+  if (text.size() > kMostText)
+    throw ScenarioError(
+        {fmt::format("{}: a launch script of more than 1 MB; give the part that starts the training", source)});
+  State state{source};
+  for (const auto& [name, value] : given) state.variables[name] = {unmarked_file(value)};
+  Interpreter(state, unmarked_file(text), 1, 0).run();
+  ShellScript& script = state.script;
+  for (ShellCommand& command : script.commands)
+    for (ShellText& word : command.words) word = seen(word);
+  for (const auto& [name, values] : state.variables)
+    if (!values.empty()) script.variables[name] = {plain(values.front()), unknown_of(values.front()), 0};
+  return std::move(script);
+}
+
+}  // namespace accosim

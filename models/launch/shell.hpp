@@ -1,0 +1,42 @@
+// A shell script as it would begin a training run, read without being run: variables, arrays, defaults, arithmetic,
+// conditions and here-documents are evaluated; nothing is executed, and no file is opened. What only a run would know
+// (a command's output, a variable that the script does not set) stays unknown, and says why.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace accosim {
+
+/// A text that the script makes.
+struct ShellText {
+  std::string text{};     ///< as far as it is known
+  std::string unknown{};  ///< what of it only a run would know: "$MASTER_ADDR"; empty: nothing
+  int line = 0;           ///< on which it is written, from 1
+};
+
+struct ShellCommand {
+  std::vector<ShellText> words;  ///< the program first; what `bash -c` is given is commands of their own
+};
+
+struct ShellFile {
+  std::string text{};
+  int line = 0;  ///< of the script, where it begins
+};
+
+struct ShellScript {
+  std::vector<ShellCommand> commands{};          ///< in the order in which they would run
+  std::map<std::string, ShellText> variables{};  ///< at its end; of an array the first element
+  std::map<std::string, ShellFile> files{};      ///< what it writes with here-documents and echo, by path
+  std::vector<std::string> notes{};              ///< "train.sh:12: ...": what was passed over
+};
+
+/// `given` are variables that the script does not set, and "1" to "9" what it is started with. `source` is how the file
+/// is shown. Throws ScenarioError where it takes too long to evaluate or is too long: more than a megabyte, 20,000
+/// commands or 2 MB of text that variables make.
+ShellScript read_shell(std::string_view text, const std::string& source,
+                       const std::map<std::string, std::string>& given = {});
+
+}  // namespace accosim

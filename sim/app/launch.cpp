@@ -1,0 +1,68 @@
+#include "sim/app/launch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "models/base/standard_input.hpp"
+#include "models/base/text.hpp"
+#include "models/spec/scenario_error.hpp"
+#include "sim/app/shared.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr std::size_t kMostBytes = 1 << 20;
+
+}  // namespace
+
+std::vector<Option> launch_options() {
+  return {
+      {.names = "--cluster",
+       .help = "Of a launch script: the cluster that it runs on, a file or a name that accosim list shows",
+       .takes = "CLUSTER"},
+      {.names = "--nodes",
+       .help =
+           "Of a launch script: on so many nodes; default: what the script says, or the cluster's where that is one",
+       .value = 0,
+       .least = 1,
+       .most = 1'000'000},
+      {.names = "--device", .help = "Of a launch script: these GPUs in the place of the cluster's", .takes = "DEVICE"},
+      {.names = "--with",
+       .help = "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of a variable that it does not "
+               "set; may be repeated",
+       .value = Texts(),
+       .takes = "TEXT"}};
+}
+
+bool is_launch_script(const std::string& path) {
+  for (const char* const ending : {".sh", ".bash", ".slurm", ".sbatch", ".job"})
+    if (path.ends_with(ending)) return true;
+  std::ifstream file(path);
+  char first[2] = {};
+  return file.read(first, 2) && first[0] == '#' && first[1] == '!';
+}
+
+ImportedLaunch launch_asked(const std::string& path, const Arguments& arguments) {
+  const int nodes = arguments.given("--nodes") ? arguments.whole("--nodes") : 0;
+  return import_launch(read_unpacked(path, kMostBytes), path == kStandardInput ? kStandardInputName : path,
+                       {.cluster = arguments.text("--cluster"),
+                        .device = arguments.text("--device"),
+                        .model = arguments.text("--model"),
+                        .nodes = nodes,
+                        .with = arguments.texts("--with")});
+}
+
+void refuse_launch_options(const Arguments& arguments) {
+  constexpr std::pair<const char*, const char*> kInstead[] = {{"--cluster", "--set /cluster=NAME"},
+                                                              {"--nodes", "--set /cluster/nodes/0/count=N"},
+                                                              {"--device", "--set /cluster/nodes/0/device=NAME"},
+                                                              {"--model", "--set /model=NAME"},
+                                                              {"--with", "--set"}};
+  for (const auto& [option, instead] : kInstead)
+    if (arguments.given(option))
+      throw ScenarioError({fmt::format("{} belongs to a launch script; of a scenario write {}", option, instead)});
+}
+
+}  // namespace accosim

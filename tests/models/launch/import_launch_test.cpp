@@ -1,0 +1,260 @@
+// Launch lines of Megatron-LM as scenarios: of each what an argument says at which place, on a shipped cluster of 4
+// nodes with 8 H100.
+#include "models/launch/import_launch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "models/base/json.hpp"
+#include "models/spec/scenario_error.hpp"
+
+namespace accosim {
+namespace {
+
+const std::string kModel =
+    "--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --vocab-size 50257 ";
+const std::string kBase = kModel + "--micro-batch-size 2 --global-batch-size 256 --train-iters 10 --bf16 ";
+
+ImportedLaunch imported(const std::string& arguments, const LaunchOptions& options = {"dgx-h100-4x8"}) {
+  return import_launch("torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py " + arguments + "\n", "train.sh",
+                       options);
+}
+
+/// The value at a pointer as JSON; "-" where there is none.
+std::string at(const ImportedLaunch& launch, const std::string& pointer) {
+  const JsonValue* const value = at_pointer(launch.scenario, pointer);
+  return value == nullptr ? "-" : dump_json(*value);
+}
+
+std::string refusal(const std::string& arguments, const LaunchOptions& options = {"dgx-h100-4x8"}) {
+  try {
+    imported(arguments, options);
+    return "";
+  } catch (const ScenarioError& error) {
+    return error.what();
+  }
+}
+
+struct Case {
+  const char* name;
+  std::string more;  ///< behind kBase
+  const char* pointer;
+  const char* value;
+};
+void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
+
+class MegatronArguments : public testing::TestWithParam<Case> {};
+TEST_P(MegatronArguments, SayWhatTheScenarioHas) {
+  EXPECT_EQ(at(imported(kBase + GetParam().more), GetParam().pointer), GetParam().value);
+}
+
+const Case kCases[] = {
+    {"plain_is_ddp", "", "/schedules/0/name", "\"ddp\""},
+    {"distributed_optimizer", "--use-distributed-optimizer", "/schedules/0/name", "\"zero1\""},
+    {"without_overlap", "--use-distributed-optimizer", "/schedules/0/overlap", "\"none\""},
+    {"overlap", "--use-distributed-optimizer --overlap-grad-reduce", "/schedules/0/overlap", "\"backward\""},
+    {"gathers", "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+     "/schedules/0/overlap_param_gather", "true"},
+    {"gathers_without_overlap", "--use-distributed-optimizer --overlap-param-gather",
+     "/schedules/0/overlap_param_gather", "-"},
+    {"bucket_in_fp32", "--overlap-grad-reduce --ddp-bucket-size 10485760", "/schedules/0/bucket_cap_mb", "40.0"},
+    {"bucket_in_bf16", "--overlap-grad-reduce --ddp-bucket-size 10485760 --grad-reduce-in-bf16",
+     "/schedules/0/bucket_cap_mb", "20.0"},
+    {"sums_in_bf16", "--grad-reduce-in-bf16", "/schedules/0/gradient_dtype", "\"bf16\""},
+    {"sums_in_fp32", "", "/schedules/0/gradient_dtype", "-"},
+    {"fsdp", "--use-megatron-fsdp", "/schedules/0/name", "\"zero3\""},
+    {"fsdp_of_gradients", "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads", "/schedules/0/name",
+     "\"zero2\""},
+    {"offloaded", "--use-distributed-optimizer --optimizer-cpu-offload", "/schedules/0/offload_optimizer", "true"},
+    {"instances_of_a_node", "--use-distributed-optimizer --num-distributed-optimizer-instances 4",
+     "/schedules/0/shard_group", "\"node\""},
+    {"global_batch", "", "/training/global_batch_size", "256"},
+    {"tokens", "", "/training/train_tokens", "5242880"},  // 10 x 256 x 2048
+    {"tokens_of_samples", "--train-samples 1_000", "/training/train_tokens", "2048000"},
+    {"the_last_of_equal_ones", "--micro-batch-size 4", "/training/micro_batch_size", "4"},
+    {"equals_sign", "--micro-batch-size=4", "/training/micro_batch_size", "4"},
+    {"underscores", "--micro_batch_size 4", "/training/micro_batch_size", "4"},
+    {"beginning_of_a_name", "--micro-batch 4", "/training/micro_batch_size", "4"},
+    {"older_names", "--model-parallel-size 2", "/training/parallel/tensor_parallel_size", "2"},
+    {"tensors", "--tensor-model-parallel-size 4 --sequence-parallel", "/training/parallel/sequence_parallel", "true"},
+    {"sequences_of_one", "--sequence-parallel", "/training/parallel", "-"},
+    {"tensor_overlap", "--tensor-model-parallel-size 4 --sequence-parallel --tp-comm-overlap",
+     "/training/parallel/tensor_overlap", "true"},
+    {"stages", "--pipeline-model-parallel-size 4", "/training/parallel/pipeline_parallel_size", "4"},
+    {"layers_a_chunk", "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 1",
+     "/training/parallel/virtual_pipeline_stages", "2"},
+    {"chunks", "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2",
+     "/training/parallel/virtual_pipeline_stages", "2"},
+    {"layout", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et*3|(t|)*2tttL'",
+     "/training/parallel/stage_layers", "[3,1,1,3]"},
+    {"first_stage", "--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 2",
+     "/training/parallel/stage_layers", "[2,2,2,2]"},
+    {"embedding_as_a_block",
+     "--num-layers 6 --pipeline-model-parallel-size 4 --account-for-embedding-in-pipeline-split "
+     "--account-for-loss-in-pipeline-split",
+     "/training/parallel/stage_layers", "[1,2,2,1]"},
+    {"order", "--pipeline-model-parallel-size 4 --use-tp-pp-dp-mapping", "/training/parallel/order",
+     "\"tp-cp-ep-pp-dp\""},
+    {"clipped_by_default", "", "/training/gradient_clipping", "true"},
+    {"not_clipped", "--clip-grad 0", "/training/gradient_clipping", "false"},
+    {"dropout_by_default", "", "/training/dropout", "0.1"},
+    {"no_dropout", "--hidden-dropout 0 --attention-dropout 0.0", "/training/dropout", "0.0"},
+    {"fp8", "--fp8-format hybrid", "/training/precision", "\"fp8\""},
+    {"fp16", "--fp16 --bf16 false", "/training/precision", "\"fp16\""},
+    {"recompute_selective", "--recompute-activations", "/training/activation_recompute", "\"selective\""},
+    {"recompute_all", "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+     "/training/activation_recompute", "\"full\""},
+    {"recompute_blocks", "--recompute-granularity full --recompute-method block --recompute-num-layers 3",
+     "/training/recompute_layers", "3"},
+    {"unfused_attention", "--attention-backend unfused", "/training/attention", "\"naive\""},
+    {"local_modules", "--transformer-impl local", "/training/attention", "\"naive\""},
+    {"vocabulary_is_padded", "", "/model/vocab_size", "50304"},                                 // 393 x 128
+    {"vocabulary_by_tensors", "--tensor-model-parallel-size 8", "/model/vocab_size", "51200"},  // 50 x 1,024
+    {"gpt_by_default", "", "/model/model_type", "\"gpt2\""},
+    {"inner_size_by_default", "", "/model/n_inner", "4096"},
+    {"gated", "--swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear",
+     "/model/intermediate_size", "2688"},  // 8 x 1024 / 3 = 2730, of which 42 x 64
+    {"grouped", "--swiglu --group-query-attention --num-query-groups 4", "/model/num_key_value_heads", "4"},
+    {"not_grouped", "--swiglu --num-query-groups 4", "/model/num_key_value_heads", "16"},
+    {"untied", "--untie-embeddings-and-output-weights", "/model/tie_word_embeddings", "false"},
+    {"deepspeed", "--deepspeed --zero-stage 1", "/training/framework", "\"deepspeed\""},
+    {"deepspeed_stage", "--deepspeed --zero-stage 1", "/schedules/0/name", "\"zero1\""},
+    {"compared_with_acco", "", "/schedules/1/name", "\"acco\""},
+    {"origin", "", "/origins/~1training~1micro_batch_size", "\"train.sh:1\""},
+};
+INSTANTIATE_TEST_SUITE_P(All, MegatronArguments, testing::ValuesIn(kCases),
+                         [](const auto& each) { return each.param.name; });
+
+TEST(ImportLaunch, RefusesByNameWhatIsNotModelled) {
+  EXPECT_NE(refusal(kBase + "--num-experts 8").find("train.sh:1: --num-experts 8: experts are not modelled yet"),
+            std::string::npos);
+  EXPECT_EQ(refusal(kBase + "--num-experts 1 --context-parallel-size 1"), "");
+  EXPECT_NE(refusal(kBase + "--context-parallel-size 2").find("context parallelism"), std::string::npos);
+  EXPECT_NE(refusal(kBase + "--multi-latent-attention --mtp-num-layers 1").find("multi-token"), std::string::npos);
+  EXPECT_NE(refusal(kBase + "--optimizer muon").find("AdamW"), std::string::npos);
+  EXPECT_NE(refusal(kBase + "--micro-batch-size two").find("write a number"), std::string::npos);
+}
+
+TEST(ImportLaunch, AsksForWhatNoScriptSays) {
+  EXPECT_NE(refusal(kBase, {}).find("--cluster NAME"), std::string::npos);
+  EXPECT_NE(refusal("--num-layers 8 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --micro-batch-size 1")
+                .find("--with '--vocab-size"),
+            std::string::npos);
+  EXPECT_NE(refusal(kModel + "--micro-batch-size $B").find("--micro-batch-size is $B"), std::string::npos);
+  LaunchOptions given{"dgx-h100-4x8"};
+  given.with = {"B=4", "--fp16 --clip-grad 0"};
+  const ImportedLaunch launch = imported(kModel + "--micro-batch-size $B", given);
+  EXPECT_EQ(at(launch, "/training/micro_batch_size"), "4");
+  EXPECT_EQ(at(launch, "/training/precision"), "\"fp16\"");
+  EXPECT_EQ(at(launch, "/training/gradient_clipping"), "false");
+}
+
+TEST(ImportLaunch, TakesNodesFromTheHeaderTheLauncherOrTheOption) {
+  const std::string run = "srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES pretrain_gpt.py " + kBase;
+  const auto nodes = [&](const std::string& script, int option = 0) {
+    return at(import_launch(script, "train.sh", {.cluster = "dgx-h100-4x8", .nodes = option}),
+              "/cluster/nodes/0/count");
+  };
+  EXPECT_EQ(nodes("#SBATCH --nodes=16\t# many\n" + run), "16");
+  EXPECT_EQ(nodes("#SBATCH -N 8\n#SBATCH --gres=gpu:h100:8\n" + run), "8");
+  EXPECT_EQ(nodes("#SBATCH --ntasks=64\n#SBATCH --ntasks-per-node=8\n" + run), "8");
+  EXPECT_EQ(nodes("#SBATCH --nodes=16\n" + run, 2), "2");
+  EXPECT_EQ(nodes("torchrun --nproc-per-node=8 --nnodes=2:4 pretrain_gpt.py " + kBase), "2");
+  EXPECT_EQ(nodes("torchrun --nproc-per-node=8 --nnodes=1 pretrain_gpt.py " + kBase), "4");  // the cluster's
+  EXPECT_EQ(nodes("torchrun --nproc-per-node=8 --nnodes=1 pretrain_gpt.py " + kBase, 1), "1");
+}
+
+TEST(ImportLaunch, SaysHowManyNodesAReplicaTakes) {
+  EXPECT_NE(refusal(kBase + "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8")
+                .find("takes 64 GPUs, and 4 nodes have 32; add --nodes 8"),
+            std::string::npos);
+  try {
+    import_launch("torchrun --nproc_per_node 4 pretrain_gpt.py " + kBase, "train.sh", {"dgx-h100-4x8"});
+    FAIL();
+  } catch (const ScenarioError& error) {
+    EXPECT_NE(std::string(error.what()).find("starts 4 processes a node, and a node of dgx-h100-4x8 has 8"),
+              std::string::npos);
+  }
+}
+
+TEST(ImportLaunch, SaysWhatItTookAndWhatNot) {
+  const ImportedLaunch launch = imported(kBase + "--lr 1e-4 --save /tmp/x --fp8-param-gather --no-such-thing 3");
+  const auto has = [](const std::vector<std::string>& list, const std::string& text) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const std::string& each) { return each.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(has(launch.taken, "train.sh:1: --hidden-size 1024"));
+  EXPECT_TRUE(has(launch.without_effect, "--lr 1e-4"));
+  EXPECT_TRUE(has(launch.without_effect, "--save /tmp/x"));
+  EXPECT_TRUE(has(launch.not_modelled, "--fp8-param-gather: parameters would be gathered at half of the bytes"));
+  EXPECT_TRUE(has(launch.not_modelled, "--no-such-thing 3: not known here"));
+}
+
+TEST(ImportLaunch, NeedsOneLineThatStartsATraining) {
+  const auto why = [](const std::string& script) {
+    try {
+      import_launch(script, "train.sh", {"dgx-h100-4x8"});
+      return std::string();
+    } catch (const ScenarioError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_NE(why("echo nothing").find("no line starts a trainer"), std::string::npos);
+  EXPECT_NE(why("for m in 1 2; do torchrun pretrain_gpt.py --micro-batch-size $m; done").find("a loop is not followed"),
+            std::string::npos);
+  EXPECT_NE(why("python pretrain_gpt.py\npython pretrain_gpt.py").find("a second line starts a training"),
+            std::string::npos);
+}
+
+TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
+  const std::string run =
+      "cat <<E > ds.json\n{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true, "
+      "\"reduce_bucket_size\": 5e8}, \"bf16\": {\"enabled\": \"auto\"}}\nE\n"
+      "deepspeed --num_gpus 8 --num_nodes 4 run_clm.py --model_name_or_path meta-llama/Llama-2-7b-hf "
+      "--per_device_train_batch_size 2 --gradient_accumulation_steps 4 --max_steps 10 --bf16 ";
+  const LaunchOptions on{.cluster = "dgx-h100-4x8"};
+  const ImportedLaunch launch =
+      import_launch(run + "--block_size 1024 --deepspeed ds.json --gradient_checkpointing", "train.sh", on);
+  EXPECT_EQ(at(launch, "/model"), "\"llama-2-7b\"");
+  EXPECT_EQ(at(launch, "/training/framework"), "\"deepspeed\"");
+  EXPECT_EQ(at(launch, "/training/precision"), "\"bf16\"");
+  EXPECT_EQ(at(launch, "/training/autocast"), "-");
+  EXPECT_EQ(at(launch, "/training/activation_recompute"), "\"full\"");
+  EXPECT_EQ(at(launch, "/training/train_tokens"), "2621440");  // 10 x 2 x 4 x 32 GPUs x 1024
+  EXPECT_EQ(at(launch, "/schedules/0/name"), "\"zero2\"");
+  EXPECT_EQ(at(launch, "/schedules/0/overlap"), "\"backward\"");
+  EXPECT_EQ(at(launch, "/schedules/0/bucket_cap_mb"), "953.67431640625");  // 5e8 of 2 bytes
+  const ImportedLaunch plain = import_launch(run + "--block_size 1024", "train.sh", on);
+  EXPECT_EQ(at(plain, "/schedules/0/name"), "\"ddp\"");
+  EXPECT_EQ(at(plain, "/training/autocast"), "\"bf16\"");
+  const ImportedLaunch fsdp = import_launch(run + "--block_size 1024 --fsdp 'hybrid_shard auto_wrap'", "train.sh", on);
+  EXPECT_EQ(at(fsdp, "/schedules/0/name"), "\"zero3\"");
+  EXPECT_EQ(at(fsdp, "/schedules/0/shard_group"), "\"node\"");
+  for (const auto& [more, said] :
+       {std::pair("", "how long sequences are"), std::pair("--block_size 8 --lora_r 8", "LoRA is not modelled"),
+        std::pair("--block_size 8 --fsdp 'full_shard offload'", "parameters on the host"),
+        std::pair("--block_size 8 --optim adafactor", "AdamW"),
+        std::pair("--block_size 8 --model_name_or_path me/mine", "add --model")})
+    try {
+      import_launch(run + more, "train.sh", on);
+      ADD_FAILURE() << more;
+    } catch (const ScenarioError& error) {
+      EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
+    }
+}
+
+TEST(ImportLaunch, DeepSpeedsConfigurationIsWhatTheScriptWrites) {
+  const ImportedLaunch launch = import_launch(
+      "Z=1\ncat <<E > ./ds.$JOB.json\n{\n \"gradient_clipping\": 1.0,\n \"zero_optimization\": {\"stage\": $Z}\n}\nE\n"
+      "deepspeed pretrain_gpt.py --deepspeed --deepspeed_config ./ds.$JOB.json " +
+          kBase,
+      "train.sh", {"dgx-h100-4x8"});
+  EXPECT_EQ(at(launch, "/schedules/0/name"), "\"zero1\"");
+  EXPECT_EQ(at(launch, "/training/gradient_clipping"), "true");
+  EXPECT_EQ(at(launch, "/origins/~1training~1gradient_clipping"), "\"train.sh:4\"");
+}
+
+}  // namespace
+}  // namespace accosim
