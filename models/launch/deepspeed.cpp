@@ -8,6 +8,7 @@
 
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -82,8 +83,7 @@ void read_deepspeed(const ConfigFile& config, Draft& draft) {
   const JsonValue *const stage = number("/zero_optimization/stage"), *const bf16 = flag("/bf16/enabled"),
                          *const fp16 = flag("/fp16/enabled");
   const int level = stage == nullptr ? 0 : std::clamp(static_cast<int>(stage->number), 0, 3);
-  constexpr const char* kNames[] = {"ddp", "zero1", "zero2", "zero3"};
-  if (stage != nullptr) set("/schedules/0/name", kNames[level], *stage);
+  if (stage != nullptr) set("/schedules/0/name", plain_schedule(static_cast<Sharding>(level)).name, *stage);
   if (bf16 != nullptr && bf16->boolean) set("/training/precision", "bf16", *bf16);
   if (fp16 != nullptr && fp16->boolean) set("/training/precision", "fp16", *fp16);
   const JsonValue* const reduced = text("/communication_data_type");

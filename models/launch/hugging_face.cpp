@@ -11,6 +11,8 @@
 #include "models/base/text.hpp"
 #include "models/launch/deepspeed.hpp"
 #include "models/launch/flags.hpp"
+#include "models/read/library.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -104,26 +106,15 @@ constexpr FlagRow kRefused[] = {{"lora-", "LoRA is not modelled yet; give a laun
                                 {"sp-size", "sequence parallelism is not modelled yet; leave it out"},
                                 {"cp-size", "context parallelism is not modelled yet; leave it out"}};
 
-/// Shipped models by what the hub calls them.
-constexpr std::pair<std::string_view, const char*> kModels[] = {
-    {"gpt2", "gpt2"},
-    {"openai-community/gpt2", "gpt2"},
-    {"gpt2-medium", "gpt2-medium"},
-    {"gpt2-large", "gpt2-large"},
-    {"gpt2-xl", "gpt2-xl"},
-    {"openai-community/gpt2-xl", "gpt2-xl"},
-    {"eleutherai/gpt-neo-125m", "gpt-neo-125m"},
-    {"eleutherai/gpt-neo-1.3b", "gpt-neo-1.3b"},
-    {"eleutherai/gpt-neo-2.7b", "gpt-neo-2.7b"},
-    {"meta-llama/llama-2-7b-hf", "llama-2-7b"},
-    {"meta-llama/llama-2-13b-hf", "llama-2-13b"},
-    {"meta-llama/llama-2-70b-hf", "llama-2-70b"},
-    {"meta-llama/meta-llama-3-8b", "llama-3-8b"},
-    {"meta-llama/llama-3.1-8b", "llama-3-8b"},
-    {"meta-llama/meta-llama-3-70b", "llama-3-70b"},
-    {"meta-llama/llama-3.1-70b", "llama-3-70b"},
-    {"meta-llama/llama-3.1-405b", "llama-3-405b"},
-};
+/// A shipped model by what the hub calls it, "meta-llama/Llama-2-7b-hf"; empty where there is none.
+std::string shipped_model(const std::string& hub_name) {
+  std::string name = lower(hub_name.substr(hub_name.rfind('/') + 1));
+  if (name.starts_with("meta-")) name.erase(0, 5);
+  if (name.ends_with("-hf")) name.erase(name.size() - 3);
+  for (const LibraryEntry& entry : list_library())
+    if (entry.kind == "model" && lower(entry.name) == name) return entry.name;
+  return "";
+}
 
 class Reader {
  public:
@@ -150,9 +141,8 @@ class Reader {
   void read_model(const std::string& given) {
     const std::optional<std::string> name = flags_.path({"model-name-or-path", "config-name"});
     if (!given.empty()) return draft_.put("/model", given, "--model");
-    if (name)
-      for (const auto& [theirs, ours] : kModels)
-        if (lower(*name) == theirs) return set("/model", ours, {"model-name-or-path", "config-name"});
+    if (const std::string ours = name ? shipped_model(*name) : ""; !ours.empty())
+      return set("/model", ours, {"model-name-or-path", "config-name"});
     draft_.refuse(flags_.line({"model-name-or-path", "config-name"}),
                   fmt::format("{} is no model that is known by its name; add --model with its config.json",
                               name.value_or("the model")));
@@ -215,7 +205,7 @@ class Reader {
   void read_schedule() {
     const std::optional<std::string> deepspeed = flags_.path({"deepspeed"}), fsdp = flags_.text({"fsdp"});
     set("/training/framework", deepspeed ? "deepspeed" : "pytorch", {"deepspeed"});
-    set("/schedules/0/name", "ddp", {"deepspeed", "fsdp"});
+    set("/schedules/0/name", plain_schedule().name, {"deepspeed", "fsdp"});
     if (deepspeed) {
       const std::optional<ConfigFile> config = read_config(*deepspeed, launch_, flags_.line({"deepspeed"}), draft_);
       if (!autocast_.empty()) set("/training/precision", autocast_, {"bf16", "fp16"});  // DeepSpeed stores in it
@@ -233,7 +223,7 @@ class Reader {
   void read_fsdp(const std::string& words) {
     const auto has = [&](const char* word) { return (" " + words + " ").find(word) != std::string::npos; };
     if (has("no_shard")) return;
-    set("/schedules/0/name", "zero3", {"fsdp"});
+    set("/schedules/0/name", plain_schedule(Sharding::kParameters).name, {"fsdp"});
     set("/schedules/0/sync", "last_micro_batch", {"fsdp"});
     if (has("shard_grad_op") || has("hybrid_shard_zero2")) set("/schedules/0/reshard_after_forward", false, {"fsdp"});
     if (has("hybrid")) set("/schedules/0/shard_group", "node", {"fsdp"});

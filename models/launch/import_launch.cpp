@@ -12,6 +12,7 @@
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -68,7 +69,7 @@ Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, con
 /// What the schedule of the script is compared with: ACCO, with gradients of the same type.
 void add_acco(JsonValue& scenario) {
   std::vector<JsonValue>& schedules = scenario.find("schedules")->elements;
-  JsonValue acco = json_object({{"name", "acco"}});
+  JsonValue acco = json_object({{"name", schedule_of_two_rounds().name}});
   if (const JsonValue* const dtype = schedules.front().find("gradient_dtype")) acco.set("gradient_dtype", *dtype);
   schedules.push_back(std::move(acco));
 }

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/launch/shell.hpp"
+#include "models/launch/shell_text.hpp"
 
 namespace accosim {
 

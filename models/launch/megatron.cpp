@@ -12,6 +12,8 @@
 #include "models/launch/deepspeed.hpp"
 #include "models/launch/flags.hpp"
 #include "models/launch/megatron_flags.hpp"
+#include "models/spec/model_families.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
@@ -155,15 +157,16 @@ class Reader {
               heads = required({"num-attention-heads"}, "32").value_or(1);
     const bool gated = flags_.on("swiglu") || flags_.on("quick-geglu"), squared = flags_.on("squared-relu");
     layers_ = layers;
-    const char* const family = gated ? "llama" : "gpt2";
-    set("/model/model_type", family, {"swiglu", "quick-geglu"});
+    const ModelFamily& family = plain_family(gated);
+    const auto key = [](const char* name) { return std::string("/model/") + name; };
+    set("/model/model_type", family.name, {"swiglu", "quick-geglu"});
     set("/model/name", fmt::format("{} of {} layers, {} wide", gated ? "gated transformer" : "GPT", layers, width),
         {"num-layers"});
-    set(gated ? "/model/num_hidden_layers" : "/model/n_layer", layers, {"num-layers"});
-    set(gated ? "/model/hidden_size" : "/model/n_embd", width, {"hidden-size"});
-    set(gated ? "/model/num_attention_heads" : "/model/n_head", heads, {"num-attention-heads"});
+    set(key(family.layers), layers, {"num-layers"});
+    set(key(family.hidden_size), width, {"hidden-size"});
+    set(key(family.heads), heads, {"num-attention-heads"});
     const int inner = flags_.count({"ffn-hidden-size"}).value_or(gated ? width * 8 / 3 / 64 * 64 : 4 * width);
-    set(gated ? "/model/intermediate_size" : "/model/n_inner", inner, {"ffn-hidden-size"});
+    set(key(family.inner_size), inner, {"ffn-hidden-size"});
     read_heads(gated, width, heads);
     read_positions(gated);
     read_vocabulary();
@@ -195,8 +198,8 @@ class Reader {
   void read_positions(bool gated) {
     const std::optional<int> positions = flags_.count({"max-position-embeddings"});
     sequence_ = required({"seq-length", "encoder-seq-length"}, "4096").value_or(1);
-    set(gated ? "/model/max_position_embeddings" : "/model/n_positions",
-        std::max(positions.value_or(sequence_), sequence_), {"max-position-embeddings", "seq-length"});
+    set(std::string("/model/") + plain_family(gated).positions, std::max(positions.value_or(sequence_), sequence_),
+        {"max-position-embeddings", "seq-length"});
     std::string kind = flags_.text({"position-embedding-type"}).value_or("learned_absolute");
     if (flags_.on("use-rotary-position-embeddings")) kind = "rope";
     if (flags_.on("no-position-embedding") && kind == "learned_absolute") kind = "none";
@@ -376,18 +379,19 @@ class Reader {
                torch_fsdp = flags_.on("use-torch-fsdp2");
     const std::string strategy = flags_.text({"data-parallel-sharding-strategy"}).value_or("optim_grads_params");
     if (megatron_fsdp || torch_fsdp) {
-      const char* const name = torch_fsdp || strategy == "optim_grads_params" ? "zero3"
-                               : strategy == "optim_grads"                    ? "zero2"
-                               : strategy == "optim"                          ? "zero1"
-                                                                              : "ddp";
-      set("/schedules/0/name", name,
+      const Sharding sharding = torch_fsdp || strategy == "optim_grads_params" ? Sharding::kParameters
+                                : strategy == "optim_grads"                    ? Sharding::kGradients
+                                : strategy == "optim"                          ? Sharding::kOptimizer
+                                                                               : Sharding::kNothing;
+      set("/schedules/0/name", plain_schedule(sharding).name,
           {"use-torch-fsdp2", "data-parallel-sharding-strategy", "use-megatron-fsdp", "use-custom-fsdp"});
       if (flags_.on("torch-fsdp2-no-reshard-after-forward") && torch_fsdp)
         set("/schedules/0/reshard_after_forward", false, {"torch-fsdp2-no-reshard-after-forward"});
     } else if (deepspeed_) {
       read_stage();
     } else {
-      set("/schedules/0/name", sharded ? "zero1" : "ddp", {"use-distributed-optimizer"});
+      set("/schedules/0/name", (sharded ? plain_sharded_schedule() : plain_schedule()).name,
+          {"use-distributed-optimizer"});
     }
     const bool overlap = flags_.on("overlap-grad-reduce"), gathers = flags_.on("overlap-param-gather");
     const bool not_aligned = flags_.on("no-align-param-gather") || flags_.on("delay-param-gather");
@@ -416,8 +420,7 @@ class Reader {
   /// Megatron-DeepSpeed: what the configuration says is what runs.
   void read_stage() {
     const int stage = static_cast<int>(flags_.number({"zero-stage"}).value_or(0)), bf16 = flags_.line_of("bf16");
-    constexpr const char* kNames[] = {"ddp", "zero1", "zero2", "zero3"};
-    set("/schedules/0/name", kNames[std::clamp(stage, 0, 3)], {"zero-stage"});
+    set("/schedules/0/name", plain_schedule(static_cast<Sharding>(std::clamp(stage, 0, 3))).name, {"zero-stage"});
     // Its engine clips by the configuration, whatever the argument says.
     draft_.set("/training/gradient_clipping", false, 0);
     int configured = stage;
@@ -430,7 +433,7 @@ class Reader {
       }
     // BigScience's branch shards the optimizer's states of bf16 by itself, whatever the stage.
     if (configured != 0 || bf16 == 0 || !flags_.has("abort-on-unmet-fused-kernel-constraints")) return;
-    draft_.set("/schedules/0/name", "zero1", bf16);
+    draft_.set("/schedules/0/name", plain_sharded_schedule().name, bf16);
     draft_.set("/schedules/0/gradient_dtype", "fp32", bf16);
   }
 

@@ -12,7 +12,7 @@
 
 #include "models/base/text.hpp"
 #include "models/launch/marked_text.hpp"
-#include "models/launch/shell_arithmetic.hpp"
+#include "models/launch/shell_words.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -21,83 +21,17 @@ namespace {
 constexpr std::size_t kMostText = 1'000'000;
 constexpr std::size_t kMostMade = 2'000'000;
 constexpr int kMostCommands = 20'000;
-constexpr int kMostDepth = 20;    // of functions and quoted commands
-constexpr int kMostNested = 100;  // brackets, conditions and what is put in place of something
+constexpr int kMostDepth = 20;  // of functions and quoted commands
 
 enum class Status : std::uint8_t { kTrue, kFalse, kUnknown };
 
 Status status_of(bool holds) { return holds ? Status::kTrue : Status::kFalse; }
 Status negated(Status status) { return status == Status::kUnknown ? status : status_of(status == Status::kFalse); }
 
-bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool in_name(char c) { return begins_name(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_space(char c) { return is_blank(c) || c == '\n'; }
-
-std::size_t name_end(std::string_view text, std::size_t at) {
-  if (at >= text.size() || !begins_name(text[at])) return at;
-  while (at < text.size() && in_name(text[at])) ++at;
-  return at;
-}
-
-std::size_t end_of_group(std::string_view text, std::size_t at, int nested = 0);
-
-/// Where a text in quotes has ended that begins at `at`: one past its end, or the end of the text.
-std::size_t end_of_quoted(std::string_view text, std::size_t at, int nested = 0) {
-  const char quote = text[at++];
-  for (; at < text.size() && text[at] != quote; ++at) {
-    if (quote == '\'') continue;
-    if (text[at] == '\\') ++at;
-    if (quote == '"' && text[at] == '$' && at + 1 < text.size() && (text[at + 1] == '(' || text[at + 1] == '{'))
-      at = end_of_group(text, at + 1, nested + 1) - 1;
-  }
-  return std::min(at + 1, text.size());
-}
-
-/// The same of what is in round or curly brackets.
-std::size_t end_of_group(std::string_view text, std::size_t at, int nested) {
-  if (nested > kMostNested) return text.size();
-  std::vector<char> open;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '\\') {
-      ++at;
-    } else if (c == '\'' || c == '"' || c == '`') {
-      at = end_of_quoted(text, at, nested) - 1;
-    } else if (c == '(' || c == '{') {
-      open.push_back(c);
-    } else if ((c == ')' && open.back() == '(') || (c == '}' && open.back() == '{')) {
-      open.pop_back();
-      if (open.empty()) return at + 1;
-    }
-  }
-  return text.size();
-}
-
-/// A word as it is written, quotes and all, or the elements of an array behind "NAME=".
-struct RawWord {
-  std::string text;
-  int line = 0;
-  std::vector<RawWord> elements{};
-  bool array = false;
-};
-
-/// What stays of a text without the shortest or longest part that a pattern matches at one of its ends.
-std::string without(const std::string& text, const std::string& pattern, bool at_end, bool longest) {
-  std::vector<std::size_t> lengths(text.size() + 1);
-  for (std::size_t i = 0; i <= text.size(); ++i) lengths[i] = longest ? text.size() - i : i;
-  for (const std::size_t length : lengths) {
-    const std::string part = at_end ? text.substr(text.size() - length) : text.substr(0, length);
-    if (fnmatch(pattern.c_str(), part.c_str(), 0) == 0)
-      return at_end ? text.substr(0, text.size() - length) : text.substr(length);
-  }
-  return text;
-}
-
 /// What all texts of one script share: its variables, and what it has done so far.
 struct State {
   const std::string& source;
-  std::map<std::string, std::vector<std::string>> variables{};  ///< marked
+  ShellVariables variables{};
   std::map<std::string, std::string> functions{};
   ShellScript script{};
   std::size_t made = 0;
@@ -115,7 +49,12 @@ struct State {
 class Interpreter {
  public:
   Interpreter(State& state, std::string_view text, int line, int depth, std::vector<ShellText> prefix = {})
-      : state_(state), lines_(text, line), text_(lines_.text()), depth_(depth), prefix_(std::move(prefix)) {
+      : state_(state),
+        words_(state.variables, state.source),
+        lines_(text, line),
+        text_(lines_.text()),
+        depth_(depth),
+        prefix_(std::move(prefix)) {
     if (depth > kMostDepth)
       throw ScenarioError({fmt::format("{}:{}: functions or quoted commands are nested more than {} deep", state.source,
                                        line, kMostDepth)});
@@ -283,24 +222,8 @@ class Interpreter {
     return inverse ? negated(status) : status;
   }
 
-  /// Counts how deep the text is nested at a place.
-  class Deeper {
-   public:
-    explicit Deeper(Interpreter& of) : nested_(of.nested_) {
-      if (++nested_ > kMostNested)
-        throw ScenarioError({fmt::format("{}:{}: is nested more than {} deep", of.state_.source,
-                                         of.lines_.line_at(of.at_), kMostNested)});
-    }
-    ~Deeper() { --nested_; }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-
-   private:
-    int& nested_;
-  };
-
   Status command(bool live) {
-    const Deeper deeper(*this);
+    const Deeper deeper(nested_, state_.source, lines_.line_at(at_));
     if (live && ++state_.commands > kMostCommands)
       throw ScenarioError(
           {fmt::format("{}: runs more than {} commands; leave out what repeats them", state_.source, kMostCommands)});
@@ -388,7 +311,7 @@ class Interpreter {
     skip_blanks();
     const int line = lines_.line_at(at_);
     const RawWord written = word();
-    const std::string chosen = live ? without_lines(text_of(written)) : "";
+    const std::string chosen = live ? without_lines(words_.text_of(written)) : "";
     const std::string unknown = unknown_of(chosen);
     bool decided = !live || !unknown.empty();
     if (live && decided) note(line, fmt::format("this choice cannot be known ({}); no branch is taken", unknown));
@@ -406,7 +329,7 @@ class Interpreter {
       for (;;) {
         skip_blanks();
         const RawWord pattern = word();
-        if (!decided && fnmatch(plain(text_of(pattern)).c_str(), chosen.c_str(), 0) == 0) matches = true;
+        if (!decided && fnmatch(plain(words_.text_of(pattern)).c_str(), chosen.c_str(), 0) == 0) matches = true;
         skip_blanks();
         if (peek() != '|') break;
         take();
@@ -423,7 +346,7 @@ class Interpreter {
     const std::string inside(text_.substr(at_ + 2, end - at_ - 4));
     while (at_ < end) take();
     if (!live) return Status::kTrue;
-    const std::string value = calculated(inside);
+    const std::string value = words_.calculated(inside, lines_.line_at(at_));
     why_ = unknown_of(value);
     return why_.empty() ? status_of(value != "0") : Status::kUnknown;
   }
@@ -450,7 +373,7 @@ class Interpreter {
     }
     if (!live) return Status::kTrue;
     std::vector<std::string> words;
-    for (const RawWord& each : raw) words.push_back(without_lines(text_of(each)));
+    for (const RawWord& each : raw) words.push_back(without_lines(words_.text_of(each)));
     return tested(words);
   }
 
@@ -557,10 +480,10 @@ class Interpreter {
     const RawWord target = word();
     if (!live) return;
     if (mark == "<<<")
-      input = ShellFile{plain(text_of(target)), target.line};
+      input = ShellFile{plain(words_.text_of(target)), target.line};
     else if (mark == ">" || mark == ">>" || mark == "&>" || mark == "&>>")
-      output =
-          Redirection{mark.size() > 1 && mark.back() == '>' && mark[mark.size() - 2] == '>', plain(text_of(target))};
+      output = Redirection{mark.size() > 1 && mark.back() == '>' && mark[mark.size() - 2] == '>',
+                           plain(words_.text_of(target))};
   }
 
   void here_document(bool live, bool tabs, std::optional<ShellFile>& input) {
@@ -584,7 +507,7 @@ class Interpreter {
       body.append(each).append("\n");
     }
     bodies_[newline] = at;
-    if (live) input = ShellFile{as_it_is ? body : plain(quoted_text(body, line)), line};
+    if (live) input = ShellFile{as_it_is ? body : plain(words_.quoted_text(body, line)), line};
   }
 
   /// A command of these words, with what it reads and where it writes.
@@ -599,7 +522,10 @@ class Interpreter {
     }
     std::vector<ShellText> words;  // marked
     for (std::size_t i = first; i < raw.size(); ++i)
-      for (ShellText& field : fields_of(raw[i])) words.push_back(std::move(field));
+      for (ShellText& field : words_.fields_of(raw[i])) {
+        state_.count(field.text.size());
+        words.push_back(std::move(field));
+      }
     for (std::size_t i = 0; i < first; ++i) assign(raw[i]);
     if (words.empty()) return Status::kTrue;
     const std::string program = plain(words.front().text);
@@ -684,240 +610,21 @@ class Interpreter {
     std::vector<std::string> made;
     if (raw.array) {
       for (const RawWord& element : raw.elements)
-        for (const ShellText& field : fields_of(element)) made.push_back(line_mark(field.line) + field.text);
+        for (const ShellText& field : words_.fields_of(element)) made.push_back(line_mark(field.line) + field.text);
       std::vector<std::string>& variable = state_.variables[name];
       if (!more) variable.clear();
       variable.insert(variable.end(), made.begin(), made.end());
       return;
     }
-    const std::string value = line_mark(raw.line) + text_of({raw.text.substr(end + (more ? 2 : 1)), raw.line});
+    const std::string value = line_mark(raw.line) + words_.text_of({raw.text.substr(end + (more ? 2 : 1)), raw.line});
     std::vector<std::string>& variable = state_.variables[name];  // the value may have made others
     if (variable.empty()) variable.emplace_back();
     variable[0] = more ? variable[0] + value : value;
     state_.count(variable[0].size());
   }
 
-  // Of what words stand for. All text is marked.
-
-  /// A word that is not split.
-  std::string text_of(const RawWord& raw) {
-    Fields fields(raw.line);
-    expand(raw.text, raw.line, fields, true);
-    return fields.joined();
-  }
-  std::vector<ShellText> fields_of(const RawWord& raw) {
-    Fields fields(raw.line);
-    expand(raw.text, raw.line, fields, false);
-    for (const ShellText& field : fields.words()) state_.count(field.text.size());
-    return fields.words();
-  }
-  /// As between double quotes, whose own marks are texts.
-  std::string quoted_text(std::string_view text, int line) {
-    Fields fields(line);
-    in_double_quotes(text, line, fields, "$`\\");
-    return fields.joined();
-  }
-
-  void expand(std::string_view raw, int line, Fields& fields, bool whole) {
-    for (std::size_t i = 0; i < raw.size();) {
-      const char c = raw[i];
-      if (const std::size_t mark = end_of_mark(raw, i); mark > i) {
-        fields.add(raw.substr(i, mark - i), whole);
-        i = mark;
-      } else if (c == '\\') {
-        const std::size_t newline = i + 1 + (i + 2 < raw.size() && raw[i + 1] == '\r' ? 1 : 0);
-        if (newline < raw.size() && raw[newline] == '\n') {
-          fields.add(line_mark(++line), whole);
-          i = newline + 1;
-          continue;
-        }
-        fields.add(raw.substr(i + 1, 1), true);
-        i += 2;
-      } else if (c == '\'' || c == '"') {
-        const std::size_t end = end_of_quoted(raw, i);
-        const std::string_view inside = raw.substr(i + 1, end - i - 2);
-        const bool all_of_an_array =
-            inside.starts_with("${") && inside.ends_with("[@]}") && end_of_group(inside, 1) == inside.size();
-        if (!all_of_an_array) fields.begin();
-        if (c == '"')
-          in_double_quotes(inside, line, fields, "$`\"\\");
-        else
-          fields.add(inside, true);
-        line += static_cast<int>(std::count(inside.begin(), inside.end(), '\n'));
-        i = end;
-      } else if (c == '$' || c == '`') {
-        i = dollar(raw, i, line, fields, whole);
-      } else {
-        fields.add(raw.substr(i, 1), true);
-        ++i;
-      }
-    }
-  }
-
-  void in_double_quotes(std::string_view text, int line, Fields& fields, std::string_view escapes) {
-    for (std::size_t i = 0; i < text.size();) {
-      if (const std::size_t mark = end_of_mark(text, i); mark > i) {
-        fields.add(text.substr(i, mark - i), true);
-        i = mark;
-      } else if (text[i] == '\\' && i + 1 < text.size()) {
-        const std::size_t newline = i + 1 + (i + 2 < text.size() && text[i + 1] == '\r' ? 1 : 0);
-        if (text[newline] == '\n') {
-          fields.add(line_mark(++line), true);
-          i = newline + 1;
-          continue;
-        }
-        const bool escaped = escapes.find(text[i + 1]) != std::string_view::npos;
-        fields.add(text.substr(escaped ? i + 1 : i, escaped ? 1 : 2), true);
-        i += 2;
-      } else if (text[i] == '$' || text[i] == '`') {
-        i = dollar(text, i, line, fields, true);
-      } else {
-        fields.add(text.substr(i, 1), true);
-        if (text[i] == '\n') fields.add(line_mark(++line), true);
-        ++i;
-      }
-    }
-  }
-
-  /// What a "$" or "`" at `at` stands for; where it ends.
-  std::size_t dollar(std::string_view text, std::size_t at, int line, Fields& fields, bool quoted) {
-    const Deeper deeper(*this);
-    const char next = at + 1 < text.size() ? text[at + 1] : '\0';
-    const auto unknown = [&](std::size_t end) {
-      fields.add(unknown_mark(text.substr(at, end - at)), quoted);
-      return end;
-    };
-    if (text[at] == '`') return unknown(end_of_quoted(text, at));
-    if (next == '(') {
-      const std::size_t end = end_of_group(text, at + 1);
-      if (text.substr(at + 1, 2) != "((")
-        return substituted(text.substr(at, end - at), line, fields, quoted) ? end : unknown(end);
-      fields.add(calculated(std::string(text.substr(at + 3, end - at - 5))), quoted);
-      return end;
-    }
-    if (next == '{') {
-      const std::size_t end = end_of_group(text, at + 1);
-      parameter(std::string(text.substr(at + 2, end - at - 3)), line, fields, quoted);
-      return end;
-    }
-    if (std::size_t end = name_end(text, at + 1); end > at + 1 || (next >= '0' && next <= '9')) {
-      end = std::max(end, at + 2);
-      insert(value_of(std::string(text.substr(at + 1, end - at - 1))), line, fields, quoted);
-      return end;
-    }
-    if (next != '\0' && std::string_view("@*#?$!-").find(next) != std::string_view::npos) return unknown(at + 2);
-    fields.add("$", true);
-    return at + 1;
-  }
-
-  /// A variable's text, behind which this line goes on.
-  static void insert(const std::string& value, int line, Fields& fields, bool quoted) {
-    fields.add(value, quoted);
-    fields.add(line_mark(line), quoted);
-  }
-
-  /// The output of an `echo` of what is known; of other commands nothing.
-  bool substituted(std::string_view text, int line, Fields& fields, bool quoted) {
-    const std::string_view inside = trimmed(text.substr(2, text.size() - 3));
-    if (!inside.starts_with("echo ") || inside.find_first_of("|;&<>\n") != std::string_view::npos) return false;
-    Fields words(line);
-    expand(inside.substr(5), line, words, false);
-    insert(words.joined(), line, fields, quoted);
-    return true;
-  }
-
-  bool is_set(const std::string& name) const { return state_.variables.contains(name); }
-  /// The first element of a variable.
-  std::string value_of(const std::string& name) const {
-    const auto found = state_.variables.find(name);
-    if (found == state_.variables.end()) return unknown_mark("$" + name);
-    return found->second.empty() ? "" : found->second.front();
-  }
-
-  /// What stands between ${ and }.
-  void parameter(const std::string& inside, int line, Fields& fields, bool quoted) {
-    const auto unknown = [&] { fields.add(unknown_mark("${" + inside + "}"), quoted); };
-    const bool length = inside.starts_with('#');
-    const std::size_t begin = length ? 1 : 0;
-    std::size_t end = name_end(inside, begin);
-    while (end == begin && end < inside.size() && std::isdigit(static_cast<unsigned char>(inside[end])) != 0) ++end;
-    const std::string name = inside.substr(begin, end - begin);
-    if (name.empty()) return unknown();
-    std::string index;
-    if (end < inside.size() && inside[end] == '[') {
-      const std::size_t close = inside.find(']', end);
-      if (close == std::string::npos) return unknown();
-      index = inside.substr(end + 1, close - end - 1);
-      end = close + 1;
-    }
-    const std::string rest = inside.substr(end);
-    if (rest.empty() && index.empty() && !length) return insert(value_of(name), line, fields, quoted);
-    if (!index.empty() || length) {
-      if (!is_set(name) || !rest.empty()) return unknown();
-      return element(name, index, length, line, fields, quoted);
-    }
-    modified(name, rest, line, fields, quoted, unknown);
-  }
-
-  /// ${NAME[@]}, ${NAME[2]}, ${#NAME} and ${#NAME[@]} of a variable that is set.
-  void element(const std::string& name, const std::string& index, bool length, int line, Fields& fields, bool quoted) {
-    const std::vector<std::string> elements = state_.variables.at(name);
-    if (length) {
-      const std::size_t size = index.empty() ? plain(value_of(name)).size() : elements.size();
-      return fields.add(std::to_string(size), quoted);
-    }
-    if (index != "@" && index != "*") {
-      const std::optional<int> place = whole_number(calculated(index));
-      if (!place || static_cast<std::size_t>(*place) >= elements.size())
-        return fields.add(unknown_mark("${" + name + "[" + index + "]}"), quoted);
-      return insert(elements[static_cast<std::size_t>(*place)], line, fields, quoted);
-    }
-    const bool together = index == "*" && quoted;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      if (i > 0 && together) fields.add(" ", true);
-      if (i > 0 && !together) fields.end();
-      insert(elements[i], line, fields, quoted);
-    }
-  }
-
-  /// ${NAME:-...} and the like.
-  template <typename Unknown>
-  void modified(const std::string& name, const std::string& rest, int line, Fields& fields, bool quoted,
-                const Unknown& unknown) {
-    const bool colon = rest[0] == ':';
-    const char what = rest[colon ? 1 : 0];
-    const std::string value = value_of(name);
-    const std::string other = rest.substr(std::min<std::size_t>(colon ? 2 : 1, rest.size()));
-    const bool has = is_set(name) && !(colon && plain(value).empty());
-    if (what == '?' || ((what == '-' || what == '=') && has)) return insert(value, line, fields, quoted);
-    if (what == '-' || what == '=') {
-      const std::string usual = text_of({other, line});
-      if (what == '=') state_.variables[name] = {usual};
-      return insert(usual, line, fields, quoted);
-    }
-    if (what == '+')
-      return has ? insert(text_of({other, line}), line, fields, quoted) : is_set(name) ? void() : unknown();
-    if ((what != '%' && what != '#') || colon || !unknown_of(value).empty()) return unknown();
-    const bool longest = !other.empty() && other[0] == what;
-    const std::string pattern = plain(text_of({longest ? other.substr(1) : other, line}));
-    fields.add(without(plain(value), pattern, what == '%', longest), quoted);
-  }
-
-  /// Of whole numbers.
-  std::string calculated(const std::string& expression) {
-    const std::string text = without_lines(quoted_text(expression, lines_.line_at(at_)));
-    if (const std::string unknown = unknown_of(text); !unknown.empty()) return unknown_mark(unknown);
-    std::string unknown = "$((" + expression + "))";
-    const auto number_of = [&](const std::string& name) {
-      const std::optional<std::int64_t> number = whole(plain(value_of(name)));
-      if (!number) unknown = "$" + name;
-      return number;
-    };
-    const std::optional<std::int64_t> value = calculate(text, number_of);
-    return value ? std::to_string(*value) : unknown_mark(unknown);
-  }
-
   State& state_;
+  ShellWords words_;
   ShellLines lines_;
   std::string_view text_;
   std::size_t at_ = 0;

@@ -8,14 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace accosim {
+#include "models/launch/shell_text.hpp"
 
-/// A text that the script makes.
-struct ShellText {
-  std::string text{};     ///< as far as it is known
-  std::string unknown{};  ///< what of it only a run would know: "$MASTER_ADDR"; empty: nothing
-  int line = 0;           ///< on which it is written, from 1
-};
+namespace accosim {
 
 struct ShellCommand {
   std::vector<ShellText> words;  ///< the program first; what `bash -c` is given is commands of their own

@@ -88,6 +88,12 @@ const ModelFamily& family_of(const Model& model) { return family_of(model.family
 
 int positions_of(const Model& model) { return model.max_position_embeddings - family_of(model).more_positions; }
 
+const ModelFamily& plain_family(bool gated) {
+  return row_with("is plain", [&](const ModelFamily& row) {
+    return !row.measured && row.gated_mlp == gated && row.windows == WindowRule::kFull;
+  });
+}
+
 const ModelFamily& measured_family() {
   return row_with("is measured", [](const ModelFamily& row) { return row.measured; });
 }

@@ -77,6 +77,8 @@ const ModelFamily& family_of(const Model& model);
 /// Tokens that its table of positions holds, without the rows that are padding's.
 int positions_of(const Model& model);
 
+/// The first row of a decoder with a gate in its MLP, or without, that attends to all earlier tokens.
+const ModelFamily& plain_family(bool gated);
 /// The row with `measured`, and that with `accocal`.
 const ModelFamily& measured_family();
 const ModelFamily& accocal_family();

@@ -365,6 +365,13 @@ const ScheduleTraits& plain_schedule() { return traits_of("ddp"); }
 
 const ScheduleTraits& plain_sharded_schedule() { return traits_of("zero1"); }
 
+const ScheduleTraits& plain_schedule(Sharding sharding) {
+  constexpr const char* kStages[] = {"ddp", "zero1", "zero2", "zero3"};
+  return traits_of(kStages[static_cast<int>(sharding)]);
+}
+
+const ScheduleTraits& schedule_of_two_rounds() { return traits_of("acco"); }
+
 bool is_synchronous(const ScheduleSpec& spec) { return !traits_of(spec).delayed && !traits_of(spec).local; }
 
 int rounds_of(const ScheduleSpec& spec) {

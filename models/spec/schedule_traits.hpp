@@ -121,6 +121,9 @@ const std::string& program_of(const ScheduleSpec& spec);
 /// the same with a sharded optimizer (ZeRO-1).
 const ScheduleTraits& plain_schedule();
 const ScheduleTraits& plain_sharded_schedule();
+/// The one that only splits so much, as ZeRO's stages do, and the one of two rounds whose training dynamics stay.
+const ScheduleTraits& plain_schedule(Sharding sharding);
+const ScheduleTraits& schedule_of_two_rounds();
 /// Whether all ranks step together with the gradients of that step: neither delayed nor local.
 bool is_synchronous(const ScheduleSpec& spec);
 /// Of an update: of the schedule, or of the one inside the replicas.

@@ -7,8 +7,8 @@
 
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "sim/app/shared.hpp"
 
 namespace accosim {
 namespace {
@@ -45,12 +45,16 @@ bool is_launch_script(const std::string& path) {
 }
 
 ImportedLaunch launch_asked(const std::string& path, const Arguments& arguments) {
-  const int nodes = arguments.given("--nodes") ? arguments.whole("--nodes") : 0;
-  return import_launch(read_unpacked(path, kMostBytes), path == kStandardInput ? kStandardInputName : path,
+  std::string text;
+  const bool piped = path == kStandardInput;
+  const std::string shown = piped ? kStandardInputName : path;
+  const std::string wrong = piped ? read_standard_input(text, kMostBytes) : read_text_file(path, text, kMostBytes);
+  if (!wrong.empty()) throw ScenarioError({in_quotes(shown, 300) + " " + wrong});
+  return import_launch(text, shown,
                        {.cluster = arguments.text("--cluster"),
                         .device = arguments.text("--device"),
                         .model = arguments.text("--model"),
-                        .nodes = nodes,
+                        .nodes = arguments.given("--nodes") ? arguments.whole("--nodes") : 0,
                         .with = arguments.texts("--with")});
 }
 
