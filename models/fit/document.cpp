@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 
-void read_document(const std::string& text, const std::string& name, const DocumentKind& kind,
-                   const std::function<void(ObjectReader&)>& read) {
+void read_document(const std::string& text, const std::string& name, const DocumentKind& kind, const ReadPart& read) {
   JsonDocument document = parse_json(text, name, kMaxMeasuredValues);
   if (!document.whole) throw ScenarioError(document.errors);
   Diagnostics diagnostics{document.errors};
@@ -48,27 +46,6 @@ std::vector<std::string> json_files_in(const std::string& directory, std::error_
   return paths;
 }
 
-void read_object(ObjectReader& parent, const char* key, const std::function<void(ObjectReader&)>& read) {
-  if (!parent.has(key)) return parent.fail(key, fmt::format("missing; write \"{}\": an object", key));
-  ObjectReader reader(*parent.find(key), parent.pointer(key), parent.diagnostics());
-  if (!reader.good()) return;
-  read(reader);
-  reader.finish();
-}
-
-void read_objects(ObjectReader& parent, const char* key, std::size_t least, std::size_t most,
-                  const std::function<void(ObjectReader&)>& read) {
-  std::size_t index = 0;
-  for (JsonValue* each : parent.list(key, least, most)) {
-    ObjectReader reader(*each, parent.pointer(key) + pointer_part(index++), parent.diagnostics());
-    if (reader.good()) {
-      read(reader);
-      reader.finish();
-    }
-    if (parent.diagnostics().enough()) return;
-  }
-}
-
 MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advice) {
   constexpr Range kRate{1e3, 1e18}, kPayload{1, 1e18}, kBurst{0, 1e18};
   MeasuredNetwork read;
@@ -85,10 +62,6 @@ MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advic
 void check_median(ObjectReader& sample, Seconds median, Seconds p10, Seconds p90) {
   if (sample.good() && (p10 > median || p90 < median))
     sample.fail("median_s", "is not between p10_s and p90_s; measure again");
-}
-
-void pass_over(ObjectReader& reader, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) reader.find(key);
 }
 
 }  // namespace accosim

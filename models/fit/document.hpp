@@ -2,15 +2,12 @@
 // reporting all mistakes at once, each with its place.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <initializer_list>
 #include <string>
 #include <system_error>
 #include <vector>
 
-#include "models/base/reader.hpp"
 #include "models/base/units.hpp"
+#include "models/read/parts.hpp"
 
 namespace accosim {
 
@@ -21,20 +18,13 @@ struct DocumentKind {
 
 /// Passes the document's top object to `read`, which must ask for every key that it may have. `name` is how the file is
 /// shown. Throws ScenarioError with all that is wrong; another schema counts as one mistake.
-void read_document(const std::string& text, const std::string& name, const DocumentKind& kind,
-                   const std::function<void(ObjectReader&)>& read);
+void read_document(const std::string& text, const std::string& name, const DocumentKind& kind, const ReadPart& read);
 
 /// Whether the text is a document of that schema, whatever else is wrong with it.
 bool has_schema(const std::string& text, const std::string& schema);
 
 /// The *.json in a folder, by name.
 std::vector<std::string> json_files_in(const std::string& directory, std::error_code& error);
-
-/// Reads the object at `key`; an absent one is an error.
-void read_object(ObjectReader& parent, const char* key, const std::function<void(ObjectReader&)>& read);
-/// Reads each object of a list of `least` to `most`.
-void read_objects(ObjectReader& parent, const char* key, std::size_t least, std::size_t most,
-                  const std::function<void(ObjectReader&)>& read);
 
 inline constexpr int kMostMeasuredRanks = 1024;  ///< as many as a cluster may have node groups
 
@@ -50,8 +40,5 @@ MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advic
 
 /// Refuses a "median_s" outside its "p10_s" and "p90_s", where these were read well.
 void check_median(ObjectReader& sample, Seconds median, Seconds p10, Seconds p90);
-
-/// Accepts keys that are meant for people or for other programs.
-void pass_over(ObjectReader& reader, std::initializer_list<const char*> keys);
 
 }  // namespace accosim

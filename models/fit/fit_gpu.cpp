@@ -139,7 +139,7 @@ void fit_products(const GpuSamples& samples, CrossValidation cross, GpuProfile& 
   const std::vector<KernelSample> rows = product_rows(samples, profile.device(), fit);
   set_product_overhead(rows, profile, fit);
   if (rows.empty()) return;
-  for (const KernelFit& one : fit_kernels(rows, {{profile.device().name, profile.device()}}, kBestShapes, cross)) {
+  for (const KernelFit& one : fit_kernels(rows, {{profile.device().name, profile.device()}}, cross)) {
     if (std::string warning = too_few(one); !warning.empty()) fit.notes.push_back(std::move(warning));
     fit.rows.push_back({one.what, fmt::format("{:.3f} of the peak", one.gemm.peak_fraction), one.in, one.out});
     for (const Dtype dtype : one.dtypes) {
@@ -380,23 +380,17 @@ void look_at_repeats(const GpuSamples& samples, GpuFit& fit) {
 }  // namespace
 
 std::optional<KnownGpu> known_gpu(const std::string& device) {
-  struct Row {
-    const char* name;
-    const char* profile;
-    bool same;
+  static const std::map<std::string, KnownGpu> kAll = {
+      {"NVIDIA H100 80GB HBM3", {"H100-SXM", true}},       {"NVIDIA H200", {"H100-SXM", false}},
+      {"NVIDIA H100 PCIe", {"H100-PCIe", true}},           {"NVIDIA H100 NVL", {"H100-PCIe", false}},
+      {"NVIDIA GH200 480GB", {"GH200-96GB", true}},        {"NVIDIA GH200 120GB", {"GH200-96GB", true}},
+      {"NVIDIA A100-SXM4-40GB", {"A100-SXM4-40GB", true}}, {"NVIDIA A100-SXM4-80GB", {"A100-SXM4-80GB", true}},
+      {"NVIDIA A100-PCIE-40GB", {"A100-PCIE-40GB", true}}, {"NVIDIA A100 80GB PCIe", {"A100-PCIE-80GB", true}},
+      {"Tesla V100-SXM2-16GB", {"V100-SXM2-16GB", true}},  {"Tesla V100-SXM2-32GB", {"V100-SXM2-32GB", true}},
+      {"Tesla V100-PCIE-32GB", {"V100-PCIE-32GB", true}},
   };
-  static constexpr Row kAll[] = {
-      {"NVIDIA H100 80GB HBM3", "H100-SXM", true},       {"NVIDIA H200", "H100-SXM", false},
-      {"NVIDIA H100 PCIe", "H100-PCIe", true},           {"NVIDIA H100 NVL", "H100-PCIe", false},
-      {"NVIDIA GH200 480GB", "GH200-96GB", true},        {"NVIDIA GH200 120GB", "GH200-96GB", true},
-      {"NVIDIA A100-SXM4-40GB", "A100-SXM4-40GB", true}, {"NVIDIA A100-SXM4-80GB", "A100-SXM4-80GB", true},
-      {"NVIDIA A100-PCIE-40GB", "A100-PCIE-40GB", true}, {"NVIDIA A100 80GB PCIe", "A100-PCIE-80GB", true},
-      {"Tesla V100-SXM2-16GB", "V100-SXM2-16GB", true},  {"Tesla V100-SXM2-32GB", "V100-SXM2-32GB", true},
-      {"Tesla V100-PCIE-32GB", "V100-PCIE-32GB", true},
-  };
-  for (const Row& row : kAll)
-    if (device == row.name) return KnownGpu{row.profile, row.same};
-  return std::nullopt;
+  const auto found = kAll.find(device);
+  return found == kAll.end() ? std::nullopt : std::optional(found->second);
 }
 
 GpuFit fit_gpu(const GpuSamples& measured, const std::string& base, CrossValidation cross) {

@@ -7,11 +7,22 @@
 #include <set>
 #include <stdexcept>
 
+#include "models/read/read_device.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
+
+/// Constants in the order of kFitConstants, with the power of the samples' devices; the last is "fixed".
+template <class Fit>
+Fit with_constants(const Parameters& p, double power) {
+  Fit fit;
+  std::size_t next = 0;
+  for (const FitConstant<Fit>& each : kFitConstants<Fit>) fit.*each.member = each.is_power ? power : p[next++];
+  fit.fixed = Seconds{p[next]};
+  return fit;
+}
 
 const std::vector<Parameter>& attention_parameters() {
   static const std::vector<Parameter> kAll = {
@@ -27,15 +38,8 @@ const std::vector<Parameter>& attention_parameters() {
 }
 
 AttentionFit attention_of(const Parameters& p, double power) {
-  AttentionFit fit;
-  fit.forward_fraction = p[0];
+  AttentionFit fit = with_constants<AttentionFit>(p, power);
   fit.backward_fraction = std::min(1.0, p[0] * p[1]);  // of the peak, as a profile has it
-  fit.reference_power = power;
-  fit.wide_head = p[2];
-  fit.tail = p[3];
-  fit.softmax = p[4];
-  fit.streaming = p[5];
-  fit.fixed = Seconds{p[6]};
   return fit;
 }
 
@@ -153,6 +157,9 @@ const std::vector<Group>& gemm_groups() {
   return kAll;
 }
 
+/// A source that is no sample of usual shapes: the best ones of a search.
+constexpr const char* kBestShapes = "mamf";
+
 bool contains(const std::vector<Dtype>& all, Dtype dtype) {
   return std::find(all.begin(), all.end(), dtype) != all.end();
 }
@@ -173,19 +180,7 @@ const std::vector<Parameter>& gemm_parameters() {
   return kAll;
 }
 
-GemmFit gemm_of(const Parameters& p, double power) {
-  GemmFit fit;
-  fit.peak_fraction = p[0];
-  fit.reference_power = power;
-  fit.streaming = p[1];
-  fit.square_tile = p[2];
-  fit.narrow_tile = p[3];
-  fit.quantisation = p[4];
-  fit.exposed_result = p[5];
-  fit.k_fill = p[6];
-  fit.fixed = Seconds{p[7]};
-  return fit;
-}
+GemmFit gemm_of(const Parameters& p, double power) { return with_constants<GemmFit>(p, power); }
 
 std::vector<std::vector<Dtype>> gemm_dtypes() {
   std::vector<std::vector<Dtype>> all;
@@ -194,8 +189,11 @@ std::vector<std::vector<Dtype>> gemm_dtypes() {
 }
 
 Parameters constants_of(const GemmFit& fit) {
-  return {fit.peak_fraction, fit.streaming,      fit.square_tile, fit.narrow_tile,
-          fit.quantisation,  fit.exposed_result, fit.k_fill,      fit.fixed.value};
+  Parameters constants;
+  for (const FitConstant<GemmFit>& each : kFitConstants<GemmFit>)
+    if (!each.is_power) constants.push_back(fit.*each.member);
+  constants.push_back(fit.fixed.value);
+  return constants;
 }
 
 void check_plausible(const std::string& what, const FitErrors& errors) {
@@ -238,8 +236,8 @@ FitErrors errors_of(const std::vector<double>& log_ratios) {
 }
 
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
-                                   const std::map<std::string, Device>& devices, const std::vector<std::string>& bounds,
-                                   CrossValidation cross, std::map<std::string, double> framework) {
+                                   const std::map<std::string, Device>& devices, CrossValidation cross,
+                                   std::map<std::string, double> framework) {
   std::set<std::string> architectures;
   for (const KernelSample& sample : samples) {
     const auto device = devices.find(sample.device);
@@ -253,8 +251,7 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
       for (const KernelSample& sample : samples) {
         const bool of_attention = sample.kernel.kind != KernelKind::kGemm;
         const bool of_flash_3 = of_attention && sample.kernel.attention.flash_3;
-        const bool bound = std::find(bounds.begin(), bounds.end(), sample.source) != bounds.end();
-        if (of_attention == attention && of_flash_3 == flash_3 && !bound &&
+        if (of_attention == attention && of_flash_3 == flash_3 && sample.source != kBestShapes &&
             devices.at(sample.device).architecture == architecture && (attention || contains(dtypes, sample.dtype)))
           chosen.push_back(&sample);
       }

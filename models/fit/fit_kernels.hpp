@@ -62,21 +62,17 @@ inline constexpr int kFolds = 10;
 /// Whether a fit is also tried on samples that it did not see, which takes as long again for each part.
 enum class CrossValidation : std::uint8_t { kYes, kNo };
 
-/// Sources that are no samples of usual shapes: the best ones of a search.
-inline const std::vector<std::string> kBestShapes = {"mamf"};
-
 /// What to say of a fit from fewer than kFewestKernels kernels; empty where there are enough.
 std::string too_few(const KernelFit& fit);
 
 /// `devices` by name: what the samples name; a sample of another device is an error (std::invalid_argument). Devices of
 /// one architecture share constants, but for their power. fp16 and bf16 are one: the same tensor cores. An architecture
 /// and dtype without samples has no fit. Levenberg-Marquardt on Huber's loss, each constant held to a prior: few
-/// samples stay near the usual values. Sources named in `bounds` (best shapes of a search) are left out. Deterministic:
+/// samples stay near the usual values. The best shapes of a search (source "mamf") are left out. Deterministic:
 /// the same samples in the same order give the same constants. `framework`: KernelFit::framework by what is fitted,
 /// known already, for samples that cannot find it themselves.
 std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
                                    const std::map<std::string, Device>& devices,
-                                   const std::vector<std::string>& bounds = kBestShapes,
                                    CrossValidation cross = CrossValidation::kYes,
                                    std::map<std::string, double> framework = {});
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
@@ -69,14 +70,11 @@ std::shared_ptr<const Scenario> scenario_of(const GpuStepSample& step, const std
   return std::make_shared<const Scenario>(std::move(scenario));
 }
 
-Asked asked_of(const GpuStepSample& step) {
-  if (step.part == "micro_batch") return Asked::kMicroBatchTime;
-  return step.part == "optimizer" ? Asked::kOptimizerTime : Asked::kStepTime;
-}
-
-Asked memory_of(const GpuStepSample& step) {
-  if (step.part == "micro_batch") return Asked::kMemoryMicroBatch;
-  return step.part == "optimizer" ? Asked::kMemoryOptimizer : Asked::kMemoryInUse;
+/// What is asked of the time of a part of a step, and of its memory.
+std::pair<Asked, Asked> asked_of(const GpuStepSample& step) {
+  if (step.part == "micro_batch") return {Asked::kMicroBatchTime, Asked::kMemoryMicroBatch};
+  if (step.part == "optimizer") return {Asked::kOptimizerTime, Asked::kMemoryOptimizer};
+  return {Asked::kStepTime, Asked::kMemoryInUse};
 }
 
 /// "345 TFLOP/s": what the model needs of a micro-batch over its time; of an optimizer its bytes.
@@ -144,13 +142,13 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
     check_parameters(step, *one.scenario, key);
     one.published = achieved(step, *one.scenario);
     one.configuration = configuration_of(step, one.device) + ", at " + one.published;
-    one.asked = asked_of(step);
+    one.asked = asked_of(step).first;
     one.measured = step.time.mean().value;
     published.cases.push_back(one);
     if (!(step.memory > Bytes{0})) continue;
     one.id += " memory";
     one.group = kMeasuredMemoryGroup;
-    one.asked = memory_of(step);
+    one.asked = asked_of(step).second;
     one.measured = step.memory.value;
     one.published = print_quantity(step.memory.value, Dimension::kData);
     one.configuration = configuration_of(step, one.device);

@@ -15,9 +15,9 @@
 namespace accosim {
 namespace {
 
-JsonValue time_text(Seconds time) {
+std::string time_text(Seconds time) {
   const double us = 1e6 * time.value;
-  return json_text(us >= 0.01 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ns", 1e3 * us), {});
+  return us >= 0.01 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ns", 1e3 * us);
 }
 
 std::string key_of(const MeasuredProduct& product) {
@@ -32,11 +32,8 @@ JsonValue curve_json(const KernelCurve& curve) {
 }
 
 JsonValue table_json(const KernelTable& table) {
-  JsonValue json = json_object({});
-  json.set("spread", rounded(table.spread));
-  json.set("samples", rounded(table.samples));
-  json.set("times", curve_json(table.times));
-  return json;
+  return json_object(
+      {{"spread", rounded(table.spread)}, {"samples", rounded(table.samples)}, {"times", curve_json(table.times)}});
 }
 
 std::string citation_of(const GpuSamples& samples) {
@@ -55,34 +52,34 @@ std::string citation_of(const GpuSamples& samples) {
 
 GpuProfile::GpuProfile(JsonValue base, const GpuSamples& samples, const std::string& base_name, bool same)
     : root_(std::move(base)), measured_(citation_of(samples)) {
-  root_.set("schema", json_text("accosim.device/1", {}));
+  root_.set("schema", "accosim.device/1");
   // Its own name, so that nothing takes its predictions for the shipped profile's.
-  root_.set("name", json_text((same ? base_name : samples.device) + ", measured", {}));
+  root_.set("name", (same ? base_name : samples.device) + ", measured");
   if (!same) {
     if (JsonValue* sources = root_.find("sources"))
       for (JsonMember& source : sources->members)
         source.value.text = fmt::format("as {}: {}", base_name, source.value.text);
     if (JsonValue* gemm = root_.find("gemm"))
-      for (JsonMember& fit : gemm->members) fit.value.set("inherited", json_bool(true, {}));
-    if (JsonValue* attention = root_.find("attention")) attention->set("inherited", json_bool(true, {}));
+      for (JsonMember& fit : gemm->members) fit.value.set("inherited", true);
+    if (JsonValue* attention = root_.find("attention")) attention->set("inherited", true);
     root_.erase("kernels");
     drop_citations(root_, "/kernels");
   }
-  root_.set("description", json_text(fmt::format("{}, from {} and {}", samples.device, base_name, measured_), {}));
+  root_.set("description", fmt::format("{}, from {} and {}", samples.device, base_name, measured_));
   set("sm_count", rounded(samples.sm_count), measured_ + ": as the driver says");
-  set("memory", json_text(fmt::format("{:.0f} B", samples.memory.value), {}), measured_ + ": as the driver says");
+  set("memory", fmt::format("{:.0f} B", samples.memory.value), measured_ + ": as the driver says");
   if (samples.memory_bandwidth.value > 0)
-    set("memory_bandwidth", json_text(fmt::format("{:.0f} GB/s", 1e-9 * samples.memory_bandwidth.value), {}),
+    set("memory_bandwidth", fmt::format("{:.0f} GB/s", 1e-9 * samples.memory_bandwidth.value),
         measured_ + ": clock and width of the memory");
   if (samples.power > 0)
-    set("power", json_text(print_quantity(samples.power, Dimension::kPower), {}), measured_ + ": limit that was set");
+    set("power", print_quantity(samples.power, Dimension::kPower), measured_ + ": limit that was set");
   read();
 }
 
 void GpuProfile::set(const std::string& key, JsonValue value, const std::string& source) {
   drop_citations(root_, "/" + key);
   root_.set(key, std::move(value));
-  object_at(root_, "sources").set("/" + key, json_text(source, {}));
+  object_at(root_, "sources").set("/" + key, source);
 }
 
 void GpuProfile::read() {
@@ -118,7 +115,7 @@ void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& so
   object_at(root_, "gemm").set(name_of(dtype), std::move(json));
   const std::string pointer = std::string("/gemm/") + name_of(dtype);
   drop_citations(root_, pointer);
-  object_at(root_, "sources").set(pointer, json_text(source, {}));
+  object_at(root_, "sources").set(pointer, source);
   read();
 }
 

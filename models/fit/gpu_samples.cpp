@@ -21,16 +21,6 @@ constexpr double kMostSide = 1e9;      ///< rows, columns, sides of a product
 constexpr std::size_t kLong = 4000;
 constexpr std::size_t kMostSamples = 200'000;
 
-/// A number that may be absent, and is not written into the tree.
-double optional_number(ObjectReader& reader, const char* key, Range range) {
-  return reader.has(key) ? reader.number(key, range) : 0;
-}
-/// Names of things go into the profile's citations, which are of a line or two.
-std::string optional_text(ObjectReader& reader, const char* key, std::size_t most = 200) {
-  return reader.has(key) ? reader.text(key, std::string(), most) : "";
-}
-bool optional_flag(ObjectReader& reader, const char* key) { return reader.has(key) && reader.boolean(key); }
-
 Dtype read_storage(ObjectReader& reader, const char* key) {
   return reader.choice<Dtype>(key, {Dtype::kBf16, Dtype::kFp32});
 }
@@ -65,10 +55,10 @@ GpuProductSample read_product(ObjectReader& reader) {
   sample.dtype = reader.choice("dtype", values_of<Dtype>());
   reader.text("layout");
   sample.gemm = read_gemm(reader, sample.dtype);
-  optional_flag(reader, "bias");
+  reader.boolean("bias", false);
   sample.cold = reader.boolean("cold");
-  for (const char* key : {"model", "algorithm"}) optional_text(reader, key);
-  optional_number(reader, "waves", kBytes);
+  for (const char* key : {"model", "algorithm"}) reader.text(key, "");
+  reader.number("waves", kBytes, 0);
   sample.time = read_timing(reader);
   return sample;
 }
@@ -93,7 +83,7 @@ GpuKernelSample read_kernel(ObjectReader& reader) {
   read_sides(reader, sample.rows, sample.columns);
   sample.bytes = Bytes{reader.number("bytes", kSize)};
   sample.cold = reader.boolean("cold");
-  optional_text(reader, "model");
+  reader.text("model", "");
   sample.time = read_timing(reader);
   return sample;
 }
@@ -114,10 +104,10 @@ void read_shape(ObjectReader& reader, GpuInterferenceSample& sample) {
 GpuInterferenceSample read_interference(ObjectReader& reader) {
   GpuInterferenceSample sample;
   sample.kernel = reader.text("kernel");
-  sample.shape = optional_text(reader, "shape");
+  sample.shape = reader.text("shape", "");
   sample.beside = reader.one_of(
       "beside", {"hold_multiprocessors", "stream_memory", "copy_to_device", "copy_to_host", "adamw", "collective"}, "");
-  sample.blocks = reader.has("blocks") ? reader.integer("blocks", 0, kMaxInteger) : 0;
+  sample.blocks = reader.integer("blocks", 0, kMaxInteger, 0);
   reader.number("alone_s", kTime);
   constexpr Range kFactor{0, 1e6, true};
   sample.slowdown = reader.number("slowdown", kFactor);
@@ -133,9 +123,9 @@ GpuCollectiveSample read_collective(ObjectReader& reader) {
   reader.one_of("collective", {"all_reduce", "reduce_scatter", "all_gather"}, "");
   reader.number("bytes", kSize);
   sample.ranks = reader.integer("ranks", 1, kMaxInteger);
-  sample.channels = reader.has("channels") ? reader.integer("channels", 0, 1024) : 0;
-  for (const char* key : {"algorithm", "protocol"}) optional_text(reader, key);
-  sample.experiment = optional_text(reader, "experiment");
+  sample.channels = reader.integer("channels", 0, 1024, 0);
+  for (const char* key : {"algorithm", "protocol"}) reader.text(key, "");
+  sample.experiment = reader.text("experiment", "");
   read_timing(reader);
   return sample;
 }
@@ -155,9 +145,9 @@ GpuStepSample read_step(ObjectReader& reader) {
   sample.storage = read_storage(reader, "storage");
   if (reader.has("algorithm"))
     sample.algorithm = reader.one_of("algorithm", accocal_algorithms(AccocalRuns::kOnGpu), "");
-  sample.micro_batches = reader.has("micro_batches") ? reader.integer("micro_batches", 1, kMost) : 1;
-  sample.memory = Bytes{optional_number(reader, "memory_bytes", kBytes)};
-  optional_number(reader, "activation_bytes", kBytes);
+  sample.micro_batches = reader.integer("micro_batches", 1, kMost, 1);
+  sample.memory = Bytes{reader.number("memory_bytes", kBytes, 0)};
+  reader.number("activation_bytes", kBytes, 0);
   sample.time = read_timing(reader);
   if (reader.good() && sample.width % sample.heads != 0)
     reader.fail("heads", fmt::format("is {}, which does not divide the width {}", sample.heads, sample.width));
@@ -197,58 +187,45 @@ void read_sample(ObjectReader& reader, GpuSamples& samples) {
 
 void read_device_of(ObjectReader& reader, GpuSamples& samples) {
   samples.device = reader.text("name");
-  optional_text(reader, "compute_capability");
+  reader.text("compute_capability", "");
   samples.sm_count = reader.integer("sm_count", 1, 10'000);
   samples.memory = Bytes{reader.number("memory_bytes", kMemory)};
   samples.l2 = Bytes{reader.number("l2_bytes", kBytes)};
-  samples.memory_bandwidth = BytesPerSecond{optional_number(reader, "memory_bandwidth_bytes_per_s", kRate)};
+  samples.memory_bandwidth = BytesPerSecond{reader.number("memory_bandwidth_bytes_per_s", kRate, 0)};
   constexpr double kLeastBandwidth = 1e9;  // a profile counts in GB/s
   if (samples.memory_bandwidth.value > 0 && samples.memory_bandwidth.value < kLeastBandwidth)
     reader.fail("memory_bandwidth_bytes_per_s", "is below 1 GB/s; write bytes a second, or 0 where it is not known");
-  samples.power = optional_number(reader, "power_limit_w", Range{0, 1e6});
-  for (const char* key : {"sm_clock_hz", "memory_clock_hz"}) optional_number(reader, key, kRate);
-  reader.finish();
+  samples.power = reader.number("power_limit_w", Range{0, 1e6}, 0);
+  for (const char* key : {"sm_clock_hz", "memory_clock_hz"}) reader.number(key, kRate, 0);
 }
 
 void read_state(ObjectReader& reader, GpuSamples& samples) {
-  const std::string why = optional_text(reader, "throttled");
+  const std::string why = reader.text("throttled", "");
   if (!why.empty() && samples.throttled.find(why) == std::string::npos)
     samples.throttled += (samples.throttled.empty() ? "" : ", ") + why;
   for (const char* number : {"sm_clock_hz", "memory_clock_hz", "power_w", "temperature_c"})
-    optional_number(reader, number, kRate);
+    reader.number(number, kRate, 0);
 }
 
 void read_versions(ObjectReader& reader, GpuSamples& samples) {
-  samples.driver = optional_text(reader, "driver");
-  samples.library = optional_text(reader, "cublaslt");
-  for (const char* key : {"runtime", "nccl", "compiler"}) optional_text(reader, key);
-}
-
-/// Reads the object at `key`, if there is one.
-void read_optional(ObjectReader& top, const char* key, GpuSamples& samples, void (*read)(ObjectReader&, GpuSamples&)) {
-  JsonValue* const value = top.find(key);
-  if (value == nullptr) return;
-  ObjectReader reader(*value, top.pointer(key), top.diagnostics());
-  read(reader, samples);
-  reader.finish();
+  samples.driver = reader.text("driver", "");
+  samples.library = reader.text("cublaslt", "");
+  for (const char* key : {"runtime", "nccl", "compiler"}) reader.text(key, "");
 }
 
 GpuSamples read_top(ObjectReader& top) {
   GpuSamples samples;
-  if (JsonValue* device = top.find("device")) {
-    ObjectReader reader(*device, top.pointer("device"), top.diagnostics());
-    if (reader.good()) read_device_of(reader, samples);
-  } else {
+  if (!read_part(top, "device", [&](ObjectReader& device) { read_device_of(device, samples); }))
     top.fail("device", "missing; name a file that accocal measure --device wrote");
-  }
-  for (const char* key : {"state_before", "state_after"}) read_optional(top, key, samples, read_state);
-  read_optional(top, "versions", samples, read_versions);
-  samples.commit = optional_text(top, "commit");
-  samples.date = optional_text(top, "date");
+  for (const char* key : {"state_before", "state_after"})
+    read_part(top, key, [&](ObjectReader& state) { read_state(state, samples); });
+  read_part(top, "versions", [&](ObjectReader& versions) { read_versions(versions, samples); });
+  samples.commit = top.text("commit", "");
+  samples.date = top.text("date", "");
   // For people: the machine around the GPU, how it was asked, how bytes are counted.
   pass_over(top, {"machine", "took_s", "command", "how", "bytes"});
   read_objects(top, "left_out", 0, kMostSamples, [&](ObjectReader& reader) {
-    const std::string what = optional_text(reader, "what", kLong), why = optional_text(reader, "why", kLong);
+    const std::string what = reader.text("what", "", kLong), why = reader.text("why", "", kLong);
     samples.left_out.push_back(fmt::format("{} ({})", what, why));
   });
   read_objects(top, "samples", 1, kMostSamples, [&](ObjectReader& reader) { read_sample(reader, samples); });

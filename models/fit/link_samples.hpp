@@ -40,6 +40,8 @@ struct LinkFit {
   double least = 0, most = 0;  ///< smallest and largest sample, bytes
   std::set<std::string> sources;
   std::vector<std::string> at_ends{};  ///< at_end() of its numbers
+
+  const std::string& kind() const { return between_nodes ? nics.kind : intra.kind; }
 };
 inline constexpr std::size_t kFewestOfABoard = 10;  ///< samples that fit_collectives() takes
 

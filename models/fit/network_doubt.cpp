@@ -129,7 +129,7 @@ std::vector<std::string> unexplained(const std::vector<LinkFit>& fits) {
       if (errors->mean_absolute > most)
         all.push_back(
             fmt::format("the constants that were fitted to {} miss its collectives {} by {:.0f} % in the mean",
-                        fit.between_nodes ? fit.nics.kind : fit.intra.kind, where, 100 * errors->mean_absolute));
+                        fit.kind(), where, 100 * errors->mean_absolute));
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
@@ -24,6 +25,72 @@
 #include "models/spec/training.hpp"
 
 namespace accosim {
+
+std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key) {
+  return reader.list(key, 0, static_cast<std::size_t>(kMaxJsonValues));
+}
+
+void read_each(ObjectReader& top, const char* key, const std::function<void(ObjectReader&)>& read) {
+  std::size_t index = 0;
+  for (JsonValue* const value : list_of(top, key)) {
+    ObjectReader reader(*value, top.pointer(key) + pointer_part(index++), top.diagnostics());
+    read(reader);
+  }
+}
+
+std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
+  std::vector<std::string> texts;
+  std::size_t index = 0;
+  for (const JsonValue* element : list_of(reader, key)) {
+    const std::string at = reader.pointer(key) + pointer_part(index++);
+    const std::string& text = element->text;
+    if (element->refused) continue;
+    if (element->kind != JsonKind::kText || text.empty() || text.size() > kLongText ||
+        printable(text, text.size()) != text)
+      reader.diagnostics().add(element->origin, at,
+                               fmt::format("is no line of text; write one of at most {} bytes", kLongText));
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group) {
+  PublishedCase one;
+  one.id = file.source.key + "/" + reader.text("id", {}, 200);
+  const bool simulated = !file.source.simulated.empty();
+  one.group = simulated ? kSimulatorGroup : group;
+  one.source = file.source.key;
+  one.url = reader.text("url", file.source.url, kLongText);
+  one.trust = reader.one_of("trust", {"A", "B"}, "A")[0];
+  one.inferred = file.inferred;
+  for (std::string& text : read_texts(reader, "inferred")) one.inferred.push_back(std::move(text));
+  one.explanation = reader.text("explanation", std::string(), kLongText);
+  one.memory_explanation = reader.text("memory_explanation", file.memory_explanation, kLongText);
+  one.left_out = reader.text("left_out", std::string(), kLongText);
+  one.not_expressible = reader.text("not_expressible", std::string(), kLongText);
+  if (simulated && !one.left_out.empty())
+    reader.fail("left_out", "nothing of a simulator's output is scored anyway; leave it out");
+  if (simulated) one.left_out = "a simulator's output, not a measurement";
+  if (!one.not_expressible.empty()) {
+    one.configuration = reader.text("configuration", {}, kLongText);
+    one.published = reader.text("published", {}, kLongText);
+  }
+  return one;
+}
+
+void add_case(PublishedFile& file, PublishedCase one, const JsonOrigin& origin, const std::string& pointer) {
+  if (!file.ids.insert(one.id).second) {
+    file.diagnostics.add(origin, pointer,
+                         fmt::format("two cases are named {}; give each its own id", in_quotes(one.id, 200)));
+    return;
+  }
+  file.cases.push_back(std::move(one));
+}
+
+void add_case(PublishedFile& file, PublishedCase one, ObjectReader& reader) {
+  add_case(file, std::move(one), reader.value().origin, reader.pointer());
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,22 +266,19 @@ std::string read_simulated(ObjectReader& top) {
 void read_training_cases(ObjectReader& top, PublishedFile& file) {
   top.find("scenarios");
   const bool in_fits = top.boolean("in_fits", true), in_spreads = top.boolean("in_spreads", in_fits);
-  const std::vector<JsonValue*> list = list_of(top, "cases");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
+  read_each(top, "cases", [&](ObjectReader& reader) {
     PublishedCase one = read_case(reader, file, kTrainingGroup);
     one.in_fits = in_fits;
     one.in_spreads = in_spreads;
     if (!one.not_expressible.empty()) {
       reader.finish();
-      add_case(file, std::move(one), list[i]->origin, reader.pointer());
-      continue;
+      return add_case(file, std::move(one), reader);
     }
     read_scenario_of(one, reader, top, file);
     JsonValue* measured = reader.find("measured");
     if (measured == nullptr) reader.fail("measured", "missing; write {\"step_time\": \"1.2 s\"}");
     reader.find("set");
-    if (one.scenario == nullptr || measured == nullptr) continue;
+    if (one.scenario == nullptr || measured == nullptr) return;
     one.schedule = schedule_of(reader, *one.scenario, nullptr);
     const ScheduleSpec& spec = one.scenario->schedules[static_cast<std::size_t>(one.schedule)];
     one.device = devices_of(one.scenario->cluster);
@@ -222,13 +286,11 @@ void read_training_cases(ObjectReader& top, PublishedFile& file) {
     reader.finish();
     ObjectReader values(*reader.find("measured"), reader.pointer("measured"), file.diagnostics);
     add_measured(file, one, values);
-  }
+  });
 }
 
 void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
-  const std::vector<JsonValue*> list = list_of(top, "cases");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
+  read_each(top, "cases", [&](ObjectReader& reader) {
     PublishedCase one = read_case(reader, file, kPaperGroup);
     const std::string name = reader.text("scenario_file");
     const bool time = reader.has("run_time");
@@ -244,14 +306,14 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
       one.measured = reader.number("speedup", kPositive);
       one.published = fmt::format("{}x", shortest(one.measured));
     }
-    if (!reader.good("scenario_file")) continue;
+    if (!reader.good("scenario_file")) return;
     try {
       LoadedScenario loaded = load_scenario((fs::path(file.directory) / name).string(), {});
       one.scenario = std::make_shared<const Scenario>(std::move(loaded.scenario));
       one.tree = std::move(loaded.tree);
     } catch (const ScenarioError& error) {
       for (const std::string& line : error.errors) file.diagnostics.errors.push_back(line);
-      continue;
+      return;
     }
     one.schedule = schedule_of(reader, *one.scenario, nullptr);
     reader.finish();
@@ -259,8 +321,8 @@ void read_speedup_cases(ObjectReader& top, PublishedFile& file) {
     one.configuration =
         configuration_of(*one.scenario, one.scenario->schedules[static_cast<std::size_t>(one.schedule)]);
     if (!time) one.configuration += ", over " + one.scenario->baseline;
-    add_case(file, std::move(one), list[i]->origin, reader.pointer());
-  }
+    add_case(file, std::move(one), reader);
+  });
 }
 
 std::vector<std::string> kinds() { return {"training", "speedups", "collectives", "kernels"}; }

@@ -1,6 +1,7 @@
 // What the readers of one file of published measurements share.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,9 +31,13 @@ inline constexpr std::size_t kLongText = 2000;
 std::vector<std::string> read_texts(ObjectReader& reader, const char* key);
 /// Adds the case unless its id is taken, which is an error at `origin`.
 void add_case(PublishedFile& file, PublishedCase one, const JsonOrigin& origin, const std::string& pointer);
+/// At the reader's object.
+void add_case(PublishedFile& file, PublishedCase one, ObjectReader& reader);
 
 /// Elements of a list; an error when `key` is something else. Absent: none.
 std::vector<JsonValue*> list_of(ObjectReader& reader, const char* key);
+/// Each of them, which is told where it is no object; `read` finishes it. Absent: none.
+void read_each(ObjectReader& top, const char* key, const std::function<void(ObjectReader&)>& read);
 
 /// Of the files whose cases are the rows of tables (published_tables.cpp).
 void read_collective_tables(ObjectReader& top, PublishedFile& file);

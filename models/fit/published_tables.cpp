@@ -105,15 +105,13 @@ std::string size_text(Bytes bytes) {
 
 /// Measurements that no table can hold: none of them can be asked.
 void read_unasked_cases(ObjectReader& top, PublishedFile& file, const char* group) {
-  const std::vector<JsonValue*> list = list_of(top, "cases");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    ObjectReader reader(*list[i], top.pointer("cases") + pointer_part(i), file.diagnostics);
+  read_each(top, "cases", [&](ObjectReader& reader) {
     PublishedCase one = read_case(reader, file, group);
     if (one.not_expressible.empty())
       reader.fail("not_expressible", "missing; write why it cannot be asked, or move it to a table");
     reader.finish();
-    add_case(file, std::move(one), list[i]->origin, reader.pointer());
-  }
+    add_case(file, std::move(one), reader);
+  });
 }
 
 /// What all rows of a table of collectives have in common.
@@ -224,13 +222,11 @@ std::string text_of(const Kernel& kernel) {
 
 void read_collective_tables(ObjectReader& top, PublishedFile& file) {
   const Clusters clusters = read_clusters(top, file);
-  const std::vector<JsonValue*> tables = list_of(top, "tables");
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
+  read_each(top, "tables", [&](ObjectReader& reader) {
     const CollectiveTable table = read_collective_table(reader, file);
     const std::optional<CsvTable> rows = table_of(reader, file);
     reader.finish();
-    if (!rows) continue;
+    if (!rows) return;
     std::vector<std::vector<PublishedCase>> all;  // by series
     std::map<std::string, std::size_t> known;
     for (const CsvRow& written : rows->rows) {
@@ -244,9 +240,9 @@ void read_collective_tables(ObjectReader& top, PublishedFile& file) {
     }
     for (std::vector<PublishedCase>& series : all) {
       if (table.leave_out_misaligned) leave_out_misaligned(series);
-      for (PublishedCase& one : series) add_case(file, std::move(one), tables[t]->origin, reader.pointer());
+      for (PublishedCase& one : series) add_case(file, std::move(one), reader);
     }
-  }
+  });
   read_unasked_cases(top, file, kLargeBetweenGroup);
 }
 
@@ -261,9 +257,7 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
         value.kind == JsonKind::kText ? std::nullopt : read_device(value, "", file.diagnostics);
     return devices[name] = device ? std::make_shared<const Device>(*device) : nullptr;
   };
-  const std::vector<JsonValue*> tables = list_of(top, "tables");
-  for (std::size_t t = 0; t < tables.size(); ++t) {
-    ObjectReader reader(*tables[t], top.pointer("tables") + pointer_part(t), file.diagnostics);
+  read_each(top, "tables", [&](ObjectReader& reader) {
     PublishedCase shared;
     shared.group = reader.boolean("apart", false) ? kApartGroup : kKernelGroup;
     shared.in_fits = reader.boolean("in_fits", true);
@@ -276,21 +270,18 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
     const std::string only = reader.text("source", std::string());
     const std::string name = reader.text("file");
     reader.finish();
-    if (!reader.good("file")) continue;
+    if (!reader.good("file")) return;
     const fs::path path = fs::path(file.directory) / name;
     const std::string shown = (fs::path(file.shown) / name).lexically_normal().string();
     std::string text;
     const std::string unreadable = read_text_file(path.string(), text, kMaxMeasuredBytes);
-    if (!unreadable.empty()) {
-      reader.fail("file", in_quotes(shown, 200) + " " + unreadable);
-      continue;
-    }
+    if (!unreadable.empty()) return reader.fail("file", in_quotes(shown, 200) + " " + unreadable);
     std::vector<KernelSample> samples;
     try {
       samples = read_kernel_samples(text, shown);
     } catch (const ScenarioError& error) {
       for (const std::string& line : error.errors) file.diagnostics.errors.push_back(line);
-      continue;
+      return;
     }
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const KernelSample& sample = samples[i];
@@ -306,9 +297,9 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
         one.not_expressible = fmt::format("the profile of {} has no peak for {}", one.device, name_of(sample.dtype));
       one.series = fmt::format("{}, {} {}", one.device, kind_of(sample.kernel), name_of(sample.dtype));
       one.id = fmt::format("{}/{}-{}", file.source.key, path.stem().string(), i + 1);
-      add_case(file, std::move(one), tables[t]->origin, reader.pointer());
+      add_case(file, std::move(one), reader);
     }
-  }
+  });
   read_unasked_cases(top, file, kKernelGroup);
 }
 

@@ -1,4 +1,5 @@
-// Writes fitted constants that belong to no device: calibration/constants.json.
+// Writes fitted constants that belong to no device into calibration/constants.json, and those of links also into a
+// cluster's file.
 #pragma once
 
 #include <optional>
@@ -36,5 +37,13 @@ struct FittedSpread {
 std::string constants_with_fits(JsonDocument document, const std::vector<LinkFit>& links,
                                 const FittedOverheads& overheads, const std::vector<FittedSpread>& spreads = {},
                                 const std::optional<FittedRatios>& ratios = {});
+
+/// The cluster (a JSON object in `text`) with the constants of each node group's links replaced where a fit is of their
+/// kind, with four digits and a citation, with NCCL's release `nccl` where it has none, and with the `doubt` that
+/// speaks against the samples in place of an older one; all other keys stay as they are. `file` is for errors. Throws
+/// ScenarioError when the text is no cluster with a list of nodes, and where a fit is not plausible.
+std::string cluster_with_links(const std::string& text, const std::string& file, const std::vector<LinkFit>& fits,
+                               const std::string& sources, std::optional<NcclRelease> nccl = {},
+                               const std::string& doubt = {});
 
 }  // namespace accosim

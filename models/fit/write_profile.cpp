@@ -6,36 +6,31 @@
 #include "models/base/quantity.hpp"
 #include "models/fit/pooled_kernels.hpp"
 #include "models/fit/rounded.hpp"
+#include "models/read/read_device.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
 namespace {
 
-JsonValue watts(double power) { return json_text(print_quantity(power, Dimension::kPower), {}); }
-
-JsonValue microseconds(Seconds time) { return json_text(fmt::format("{:.2f} us", 1e6 * time.value), {}); }
-
-void add_quality(JsonValue& json, const FitQuality& quality) {
+template <class Fit>
+JsonValue json_of_fit(const Fit& fit) {
+  JsonValue json = json_object({});
+  for (const FitConstant<Fit>& each : kFitConstants<Fit>) {
+    const double value = fit.*each.member;
+    if (!each.is_power)
+      json.set(each.key, rounded(value));
+    else if (value > 0)
+      json.set(each.key, print_quantity(value, Dimension::kPower));
+  }
+  json.set("fixed", fmt::format("{:.2f} us", 1e6 * fit.fixed.value));
+  const FitQuality& quality = fit.quality;
   json.set("spread", rounded(quality.spread));
   json.set("samples", rounded(quality.samples));
   json.set("least_flops", rounded(quality.least));
   json.set("most_flops", rounded(quality.most));
-  if (quality.inherited) json.set("inherited", json_bool(true, {}));
-  if (quality.other_generation) json.set("other_generation", json_bool(true, {}));
-}
-
-JsonValue json_of(const AttentionFit& fit) {
-  JsonValue json = json_object({});
-  json.set("forward_fraction", rounded(fit.forward_fraction));
-  json.set("backward_fraction", rounded(fit.backward_fraction));
-  if (fit.reference_power > 0) json.set("reference_power", watts(fit.reference_power));
-  json.set("wide_head", rounded(fit.wide_head));
-  json.set("tail", rounded(fit.tail));
-  json.set("softmax", rounded(fit.softmax));
-  json.set("streaming", rounded(fit.streaming));
-  json.set("fixed", microseconds(fit.fixed));
-  add_quality(json, fit.quality);
+  if (quality.inherited) json.set("inherited", true);
+  if (quality.other_generation) json.set("other_generation", true);
   return json;
 }
 
@@ -65,20 +60,7 @@ bool is_new(const std::optional<Fit>& before, const std::optional<Fit>& after) {
 
 }  // namespace
 
-JsonValue json_of(const GemmFit& fit) {
-  JsonValue json = json_object({});
-  json.set("peak_fraction", rounded(fit.peak_fraction));
-  if (fit.reference_power > 0) json.set("reference_power", watts(fit.reference_power));
-  json.set("streaming", rounded(fit.streaming));
-  json.set("square_tile", rounded(fit.square_tile));
-  json.set("narrow_tile", rounded(fit.narrow_tile));
-  json.set("quantisation", rounded(fit.quantisation));
-  json.set("exposed_result", rounded(fit.exposed_result));
-  json.set("k_fill", rounded(fit.k_fill));
-  json.set("fixed", microseconds(fit.fixed));
-  add_quality(json, fit.quality);
-  return json;
-}
+JsonValue json_of(const GemmFit& fit) { return json_of_fit(fit); }
 
 void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
   if (profile.find("gemm_efficiency") == nullptr) return;
@@ -104,8 +86,7 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
   const Device fitted = with_fits(device, fits, others);
 
   const auto cite = [&](const std::string& pointer, const FitQuality& quality) {
-    root.find("sources")->set(pointer,
-                              json_text(citation(fits, device.architecture, quality.spread, quality.samples), {}));
+    root.find("sources")->set(pointer, citation(fits, device.architecture, quality.spread, quality.samples));
   };
   for (int i = 0; i < kDtypeCount; ++i) {
     const std::optional<GemmFit>& fit = fitted.gemm[static_cast<std::size_t>(i)];
@@ -118,11 +99,11 @@ std::string profile_with_fits(const std::string& text, const std::string& file, 
   if (is_new(device.attention, fitted.attention)) {
     root.erase("flash_attention_efficiency");
     root.find("sources")->erase("/flash_attention_efficiency");
-    object_at(root, "attention") = json_of(*fitted.attention);
+    object_at(root, "attention") = json_of_fit(*fitted.attention);
     cite("/attention", fitted.attention->quality);
   }
   if (is_new(device.flash_3, fitted.flash_3)) {
-    object_at(root, "flash_3") = json_of(*fitted.flash_3);
+    object_at(root, "flash_3") = json_of_fit(*fitted.flash_3);
     cite("/flash_3", fitted.flash_3->quality);
   }
   return profile_text(std::move(root));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -28,36 +29,31 @@ constexpr const char* kBetweenMeetings = "from one meeting of its replicas to th
 /// Least and most micro-batches of a GPU in an update.
 using Steps = std::pair<int, int>;
 
-Steps steps_of(const NodeGroup& group, const Training& training) {
+Steps steps_of(std::span<const NodeGroup> groups, const Training& training) {
   Steps limits{kMaxInteger, 0};
-  for (int gpu = 0; gpu < group.gpus; ++gpu) {
-    const int steps = accumulation_steps_of(group, gpu, training);
-    limits = {std::min(limits.first, steps), std::max(limits.second, steps)};
-  }
+  for (const NodeGroup& group : groups)
+    for (int gpu = 0; gpu < group.gpus; ++gpu) {
+      const int steps = accumulation_steps_of(group, gpu, training);
+      limits = {std::min(limits.first, steps), std::max(limits.second, steps)};
+    }
   return limits;
 }
 
 /// Without a cluster the training's.
 Steps steps_of(const std::optional<Cluster>& cluster, const Training& training) {
   const int asked = training.gradient_accumulation_steps;
-  if (!cluster || cluster->nodes.empty()) return {asked, asked};
-  Steps limits{kMaxInteger, 0};
-  for (const NodeGroup& group : cluster->nodes) {
-    const Steps own = steps_of(group, training);
-    limits = {std::min(limits.first, own.first), std::max(limits.second, own.second)};
-  }
-  return limits;
+  return !cluster || cluster->nodes.empty() ? Steps{asked, asked} : steps_of(cluster->nodes, training);
 }
 
 /// Of the ranks that meet in an update and differ: all, or those of a replica; nothing where none differ.
 std::optional<Steps> unequal_steps(const ScheduleSpec& spec, const Cluster& cluster, const Training& training) {
   if (!meets_every_micro_batch(spec) || spec.balance != Balance::kNone) return std::nullopt;
   if (inner_schedule(spec) == nullptr) {
-    const Steps all = steps_of(std::optional(cluster), training);
+    const Steps all = steps_of(cluster.nodes, training);
     return all.first < all.second ? std::optional(all) : std::nullopt;
   }
   for (const NodeGroup& group : cluster.nodes)
-    if (const Steps own = steps_of(group, training); own.first < own.second) return own;
+    if (const Steps own = steps_of({&group, 1}, training); own.first < own.second) return own;
   return std::nullopt;
 }
 

@@ -13,6 +13,7 @@
 
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
+#include "models/read/parts.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
 
@@ -229,16 +230,14 @@ void read_measured(ObjectReader& config, Model& model) {
   constexpr double kMostParameters = 1e15;
   model.measured_parameters = static_cast<std::int64_t>(config.number("parameters", Range{1, kMostParameters}));
   model.micro_batch_time = config.seconds("micro_batch_time");
-  if (JsonValue* shorter = config.find("shorter_micro_batches")) {
-    ObjectReader times(*shorter, config.pointer("shorter_micro_batches"), config.diagnostics());
-    for (const std::string& key : keys_of(*shorter)) {
+  read_part(config, "shorter_micro_batches", [&](ObjectReader& times) {
+    for (const std::string& key : keys_of(times.value())) {
       const int tokens = whole_number(key).value_or(0);
       if (tokens < 1)
         config.fail("shorter_micro_batches", in_quotes(key, 50) + " is no number of tokens; write {\"128\": \"2 ms\"}");
       model.shorter_micro_batches[tokens] = times.seconds(key);
     }
-    times.finish();
-  }
+  });
   config.finish();
 }
 

@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "models/base/text.hpp"
-#include "models/read/balanced_groups.hpp"
 #include "models/read/other_words.hpp"
+#include "models/read/parts.hpp"
 #include "models/read/read_device.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_training.hpp"
@@ -31,6 +31,8 @@ constexpr Range kSpread{0, 2};
 constexpr Range kNvls{0, 2};
 constexpr Range kFactor{0, 10};
 constexpr Range kCrowding{0, 4};
+constexpr const char* kSteps = "gradient_accumulation_steps";
+constexpr const char* kSize = "micro_batch_size";
 constexpr int kMostLinked = 8;  // GPUs whose rings can be searched
 
 /// Whether links join all GPUs in a ring.
@@ -58,7 +60,7 @@ std::string with_bridges(const std::vector<std::vector<int>>& links) {
 }
 
 /// NVLinks between each two of the node's GPUs: a square, symmetric list of lists.
-std::vector<std::vector<int>> read_links(JsonValue& value, ObjectReader& reader, int gpus) {
+std::vector<std::vector<int>> read_links(const JsonValue& value, ObjectReader& reader, int gpus) {
   const std::string form = fmt::format(
       "write {} lists of {} numbers, the NVLinks between each two of the node's GPUs: [[0, 2], [2, 0]]", gpus, gpus);
   const auto square = [&](const JsonValue& list) {
@@ -98,9 +100,18 @@ bool has_reducing_switch(const Device& device) {
   return device.architecture == "hopper" || device.architecture == "blackwell";
 }
 
-IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, const std::string& architecture,
-                     bool reduces, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+/// Keys that are none of links inside nodes any more, or never were.
+const std::map<std::string, std::string>& intra_words() {
+  static const std::map<std::string, std::string> kAll = {
+      {"count", "give the bandwidth of all links of one GPU together"},
+      {"chunk", "an exchange has \"all_to_all_chunk\" in its place, rings NCCL's own chunks"},
+      {"ll_launch", "latencies are NCCL's times \"ll_factor\" now"},
+      {"ll_latency", "latencies are NCCL's times \"ll_factor\" now"},
+      {"ll_efficiency", "the rate of LL is NCCL's times \"ll_rate\" now"}};
+  return kAll;
+}
+
+IntraLink read_intra(ObjectReader& reader, int gpus, const std::string& architecture, bool reduces) {
   const std::string kind = reader.one_of("kind", intra_kinds(), "", link_advice(intra_kinds()));
   const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front(), architecture);
   IntraLink link = usual;
@@ -129,11 +140,6 @@ IntraLink read_intra(JsonValue& value, const std::string& pointer, int gpus, con
     link.links = cube_mesh();
   if (kind == "cube_mesh" && gpus > kMostLinked)
     reader.fail("kind", fmt::format("joins 8 GPUs, and the node has {}; write \"nvswitch\"", gpus));
-  reader.finish({{"count", "give the bandwidth of all links of one GPU together"},
-                 {"chunk", "an exchange has \"all_to_all_chunk\" in its place, rings NCCL's own chunks"},
-                 {"ll_launch", "latencies are NCCL's times \"ll_factor\" now"},
-                 {"ll_latency", "latencies are NCCL's times \"ll_factor\" now"},
-                 {"ll_efficiency", "the rate of LL is NCCL's times \"ll_rate\" now"}});
   return link;
 }
 
@@ -164,8 +170,7 @@ void read_path(ObjectReader& reader, Nics& nics) {
   if (reader.has("slot")) nics.slot = reader.bandwidth("slot");
 }
 
-Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+Nics read_nics(ObjectReader& reader) {
   const std::string kind = reader.one_of("kind", nic_kinds(), nic_kinds().front(), link_advice(nic_kinds()));
   const Nics usual = usual_nics(reader.good("kind") ? kind : nic_kinds().front());
   Nics nics = usual;
@@ -186,8 +191,6 @@ Nics read_nics(JsonValue& value, const std::string& pointer, Diagnostics& diagno
   if (reader.has("growth")) nics.quality.growth = reader.number("growth", kSpread);
   read_path(reader, nics);
   read_sockets(reader, nics);
-  const char* const gone = "was replaced: NCCL's own constants say it now; leave it out";
-  reader.finish({{"chunk", gone}, {"ll_latency", gone}, {"ll_efficiency", gone}});
   return nics;
 }
 
@@ -284,8 +287,41 @@ std::string oldest_of(const std::vector<Device>& devices) {
   return oldest == devices.end() ? std::string() : oldest->architecture;
 }
 
+bool is_count(const JsonValue& value) {
+  return value.kind == JsonKind::kNumber && value.number >= 1 && value.number <= kMaxInteger &&
+         value.number == std::floor(value.number);
+}
+
+/// A number for all GPUs of a node or a list with one for each. Empty where it is absent or wrong.
+std::vector<int> read_accumulation_steps(ObjectReader& group, int gpus) {
+  const JsonValue* const value = group.find(kSteps);
+  const auto count = static_cast<std::size_t>(gpus);
+  if (value == nullptr) return {};
+  if (value->kind != JsonKind::kArray) {
+    const int steps = group.integer(kSteps, 1, kMaxInteger);
+    return group.good(kSteps) ? std::vector<int>(count, steps) : std::vector<int>();
+  }
+  std::vector<int> steps;
+  for (const JsonValue& each : value->elements)
+    if (is_count(each)) steps.push_back(static_cast<int>(each.number));
+  if (value->elements.size() == count && steps.size() == count) return steps;
+  group.fail(kSteps, fmt::format("is a list that does not hold a whole number from 1 on for each of the {} GPUs; list "
+                                 "{} of them, or write one number for all",
+                                 gpus, gpus));
+  return {};
+}
+
+/// Reports a value that is written although training.balance chooses it.
+void refuse_what_balance_chooses(ObjectReader& group, const Training& training) {
+  for (const char* const key : chosen_by(training.balance))
+    if (group.has(key))
+      group.fail(key, fmt::format("is what \"balance\": \"{}\" of the training chooses; remove it, or write "
+                                  "\"balance\": \"none\"",
+                                  name_of(training.balance)));
+}
+
 NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t index, const Training& training,
-                     Diagnostics& diagnostics, bool& links) {
+                     Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
   NodeGroup group;
   group.name = reader.text("name", fmt::format("nodes-{}", index));
@@ -294,7 +330,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   group.precision = reader.choice("precision", training.precision, dtype_advice());
   group.attention = reader.choice("attention", training.attention);
   refuse_what_balance_chooses(reader, training);
-  group.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger, training.micro_batch_size);
+  group.micro_batch_size = reader.integer(kSize, 1, kMaxInteger, training.micro_batch_size);
   group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
   group.devices = read_devices(reader, group.gpus);
   if (reader.has("inner_updates")) group.inner_updates = reader.integer("inner_updates", 1, kMostInnerUpdates);
@@ -303,27 +339,24 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   if (reader.has("pcie_bandwidth")) group.pcie = reader.bandwidth("pcie_bandwidth");
   if (reader.has("host_memory_bandwidth")) group.host_memory = reader.bandwidth("host_memory_bandwidth");
   const std::string architecture = oldest_of(group.devices);
-  if (JsonValue* intra = reader.find("intra")) {
-    const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
-    group.intra = read_intra(*intra, reader.pointer("intra"), group.gpus, architecture, reduces, diagnostics);
-  } else if (group.gpus > 1) {
+  const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
+  const bool inside = read_part(
+      reader, "intra", [&](ObjectReader& intra) { group.intra = read_intra(intra, group.gpus, architecture, reduces); },
+      intra_words());
+  if (!inside && group.gpus > 1) {
     reader.fail("intra",
                 "missing; a node of several GPUs needs \"intra\": {\"kind\": \"nvswitch\", \"bandwidth\": "
                 "\"300 GB/s\"}");
-  } else {  // a collective is launched there too
+  } else if (!inside) {  // a collective is launched there too
     const IntraLink usual = usual_intra(kLoneGpuKind, architecture);
     group.intra.start = usual.start;
     group.intra.launch = usual.launch;
     group.intra.ll.latency = usual.ll.latency;
   }
-  if (JsonValue* nics = reader.find("nics")) {
-    group.nics = read_nics(*nics, reader.pointer("nics"), diagnostics);
-    if (group.nics.kind == kOwnRings && group.gpus == 1 && !reader.has("intra"))
-      group.intra = {};  // no kernel is launched
-    links = true;
-  } else {
-    links = false;
-  }
+  constexpr const char* kGone = "was replaced: NCCL's own constants say it now; leave it out";
+  read_part(reader, "nics", [&](ObjectReader& nics) { group.nics = read_nics(nics); },
+            {{"chunk", kGone}, {"ll_latency", kGone}, {"ll_efficiency", kGone}});
+  if (group.nics.kind == kOwnRings && group.gpus == 1 && !inside) group.intra = {};  // no kernel is launched
   if (group.precision == Dtype::kFp8 && training.autocast != Autocast::kNone)
     reader.fail("precision", "fp8 says itself what is cast, and the training has autocast; write another precision");
   if (group.count > 0) check_abilities(reader, group, training);
@@ -334,30 +367,21 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   return group;
 }
 
-std::optional<BetweenGroups> read_between_groups(ObjectReader& fabric, std::size_t groups) {
-  JsonValue* const value = fabric.find("between_groups");
-  if (value == nullptr) return std::nullopt;
-  ObjectReader reader(*value, fabric.pointer("between_groups"), fabric.diagnostics());
-  BetweenGroups between;
-  between.bandwidth = reader.bandwidth("bandwidth");
-  between.latency = reader.seconds("latency", Seconds{0});
-  reader.finish();
-  if (groups < 2)
-    fabric.fail("between_groups",
-                "joins node groups, and the cluster has one; write a group of \"nodes\" for each site");
-  return between;
-}
-
-Fabric read_fabric(JsonValue& value, const std::string& pointer, std::size_t groups, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+Fabric read_fabric(ObjectReader& reader, std::size_t groups) {
   Fabric fabric;
   fabric.latency = reader.seconds("latency", Seconds{0});
   fabric.oversubscription = reader.number("oversubscription", Range{1, 1e6}, 1);
-  fabric.between_groups = read_between_groups(reader, groups);
+  read_part(reader, "between_groups", [&](ObjectReader& own) {
+    BetweenGroups& between = fabric.between_groups.emplace();
+    between.bandwidth = own.bandwidth("bandwidth");
+    between.latency = own.seconds("latency", Seconds{0});
+  });
+  if (fabric.between_groups && groups < 2)
+    reader.fail("between_groups",
+                "joins node groups, and the cluster has one; write a group of \"nodes\" for each site");
   if (fabric.between_groups && fabric.oversubscription > 1)
     reader.fail("oversubscription",
                 "is of one network that joins all nodes, and between_groups makes one of each group; write 1");
-  reader.finish();
   return fabric;
 }
 
@@ -393,12 +417,12 @@ std::vector<NodeGroup> read_nodes(ObjectReader& cluster, const Training& trainin
   std::int64_t all_nodes = 0, ranks = 0;
   std::vector<std::size_t> without_nics;
   for (std::size_t i = 0; i < nodes->elements.size(); ++i) {
-    bool links = false;
     const std::string at = cluster.pointer("nodes") + pointer_part(i);
-    groups.push_back(read_group(nodes->elements[i], at, i, training, cluster.diagnostics(), links));
+    groups.push_back(read_group(nodes->elements[i], at, i, training, cluster.diagnostics()));
     all_nodes += groups.back().count;
     ranks += std::int64_t{groups.back().count} * groups.back().gpus;
-    if (!links && nodes->elements[i].kind == JsonKind::kObject) without_nics.push_back(i);
+    const JsonValue& group = nodes->elements[i];
+    if (group.kind == JsonKind::kObject && group.find("nics") == nullptr) without_nics.push_back(i);
   }
   if (all_nodes == 0) cluster.fail("nodes", "has no node: every \"count\" is 0; write at least one above it");
   for (std::size_t i : without_nics) {
@@ -427,6 +451,15 @@ std::vector<NodeGroup> without_absent(std::vector<NodeGroup> listed) {
 
 }  // namespace
 
+std::vector<const char*> chosen_by(Balance balance) {
+  switch (balance) {
+    case Balance::kSpeed: return {kSize, kSteps};
+    case Balance::kCounts: return {kSteps};
+    case Balance::kNone: break;
+  }
+  return {};
+}
+
 std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer, const Training& training,
                                     Diagnostics& diagnostics) {
   if (value.kind == JsonKind::kText) return std::nullopt;
@@ -439,9 +472,8 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   if (reader.has("description")) reader.text("description", {}, 4000);
   if (reader.has("doubt")) cluster.doubt = reader.text("doubt", {}, 4000);
   cluster.nodes = read_nodes(reader, training);
-  if (JsonValue* fabric = reader.find("fabric")) {
-    cluster.fabric = read_fabric(*fabric, reader.pointer("fabric"), cluster.nodes.size(), diagnostics);
-  }
+  read_part(reader, "fabric",
+            [&](ObjectReader& fabric) { cluster.fabric = read_fabric(fabric, cluster.nodes.size()); });
   read_nccl(reader, training, cluster);
   read_sources(reader);
   reader.finish();

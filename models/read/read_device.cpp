@@ -10,6 +10,7 @@
 
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
+#include "models/read/parts.hpp"
 #include "models/spec/kernel_table.hpp"
 
 namespace accosim {
@@ -54,36 +55,31 @@ std::optional<MeasuredProduct> product_of(std::string key) {
 }
 
 KernelCurve read_curve(ObjectReader& table, const char* key) {
+  constexpr const char* kForm = "write times by elements: {\"65536\": \"3 us\"}";
   KernelCurve curve;
-  JsonValue* value = table.find(key);
-  if (value == nullptr) {
-    table.fail(key, "missing; write times by elements: {\"65536\": \"3 us\"}");
-    return curve;
-  }
-  ObjectReader points(*value, table.pointer(key), table.diagnostics());
-  for (std::size_t i = 0; i < value->members.size(); ++i) {
-    const std::string name = value->members[i].key;
-    const double elements = whole(name);
-    const Seconds time = points.seconds(name);
-    if (elements == 0)
-      points.fail(name, "is no number of elements; write times by elements: {\"65536\": \"3 us\"}");
-    else if (points.good(name) && !(time > Seconds{0}))
-      points.fail(name, "is not above 0; write the time of the kernel");
-    curve.push_back({elements, time});
-  }
-  points.finish();
-  if (value->members.empty()) table.fail(key, "is empty; write times by elements: {\"65536\": \"3 us\"}");
+  const bool said = read_part(table, key, [&](ObjectReader& points) {
+    const std::vector<std::string> names = keys_of(points.value());
+    for (const std::string& name : names) {
+      const double elements = whole(name);
+      const Seconds time = points.seconds(name);
+      if (elements == 0)
+        points.fail(name, std::string("is no number of elements; ") + kForm);
+      else if (points.good(name) && !(time > Seconds{0}))
+        points.fail(name, "is not above 0; write the time of the kernel");
+      curve.push_back({elements, time});
+    }
+    if (names.empty()) table.fail(key, std::string("is empty; ") + kForm);
+  });
+  if (!said) table.fail(key, std::string("missing; ") + kForm);
   std::sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
   return curve;
 }
 
-KernelTable read_table(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+KernelTable read_table(ObjectReader& reader) {
   KernelTable table;
   table.spread = reader.number("spread", kSpread, 0);
   table.samples = reader.integer("samples", 0, kMaxInteger, 0);
   table.times = read_curve(reader, "times");
-  reader.finish();
   return table;
 }
 
@@ -91,22 +87,19 @@ KernelTable read_table(JsonValue& value, const std::string& pointer, Diagnostics
 /// layout, the sizes m, n, k and batch, and a plus where the product is added to the result.
 std::vector<MeasuredProduct> read_measured_products(ObjectReader& fit) {
   std::vector<MeasuredProduct> products;
-  JsonValue* value = fit.find("products");
-  if (value == nullptr) return products;
-  ObjectReader reader(*value, fit.pointer("products"), fit.diagnostics());
-  for (const JsonMember& member : value->members) {
-    const std::string key = member.key;
-    std::optional<MeasuredProduct> product = product_of(key);
-    const double ratio = reader.number(key, kRatio);
-    if (!product) {
-      reader.fail(key,
-                  "is no product; write \"NT 768x768x4096x1 +\": 1.02 (layout, m x n x k x batch, + where it adds)");
-      continue;
+  read_part(fit, "products", [&](ObjectReader& reader) {
+    for (const std::string& key : keys_of(reader.value())) {
+      std::optional<MeasuredProduct> product = product_of(key);
+      const double ratio = reader.number(key, kRatio);
+      if (!product) {
+        reader.fail(key,
+                    "is no product; write \"NT 768x768x4096x1 +\": 1.02 (layout, m x n x k x batch, + where it adds)");
+        continue;
+      }
+      product->ratio = ratio;
+      products.push_back(*product);
     }
-    product->ratio = ratio;
-    products.push_back(*product);
-  }
-  reader.finish();
+  });
   return products;
 }
 
@@ -114,43 +107,34 @@ std::vector<MeasuredProduct> read_measured_products(ObjectReader& fit) {
 /// ...}}: times by elements.
 std::vector<KernelTable> read_kernel_tables(ObjectReader& device) {
   std::vector<KernelTable> tables;
-  JsonValue* value = device.find("kernels");
-  if (value == nullptr) return tables;
-  ObjectReader kernels(*value, device.pointer("kernels"), device.diagnostics());
-  for (int i = 0; i < kStepKernelCount; ++i) {
-    const StepKernel kernel = static_cast<StepKernel>(i);
-    JsonValue* of = kernels.find(name_of(kernel));
-    if (of == nullptr) continue;
-    ObjectReader dtypes(*of, kernels.pointer(name_of(kernel)), kernels.diagnostics());
-    for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp32}) {
-      JsonValue* one = dtypes.find(name_of(dtype));
-      if (one == nullptr) continue;
-      ObjectReader by_rows(*one, dtypes.pointer(name_of(dtype)), dtypes.diagnostics());
-      for (std::size_t k = 0; k < one->members.size(); ++k) {
-        const std::string rows = one->members[k].key;
-        KernelTable table = read_table(*by_rows.find(rows), by_rows.pointer(rows), by_rows.diagnostics());
-        table.kernel = kernel;
-        table.dtype = dtype;
-        table.rows = whole(rows);
-        if (table.rows == 0 && rows != kAnyRows)
-          by_rows.fail(rows, "is no number of rows; write \"any\", or \"1024\" for columns of 1024");
-        tables.push_back(std::move(table));
-      }
-      by_rows.finish();
+  const auto read_rows = [&](ObjectReader& by_rows, StepKernel kernel, Dtype dtype) {
+    for (const std::string& rows : keys_of(by_rows.value())) {
+      KernelTable& table = tables.emplace_back();
+      read_part(by_rows, rows, [&](ObjectReader& reader) { table = read_table(reader); });
+      table.kernel = kernel;
+      table.dtype = dtype;
+      table.rows = whole(rows);
+      if (table.rows == 0 && rows != kAnyRows)
+        by_rows.fail(rows, "is no number of rows; write \"any\", or \"1024\" for columns of 1024");
     }
-    dtypes.finish();
-  }
-  kernels.finish();
+  };
+  read_part(device, "kernels", [&](ObjectReader& kernels) {
+    for (int i = 0; i < kStepKernelCount; ++i) {
+      const StepKernel kernel = static_cast<StepKernel>(i);
+      read_part(kernels, name_of(kernel), [&](ObjectReader& dtypes) {
+        for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp32})
+          read_part(dtypes, name_of(dtype), [&](ObjectReader& by_rows) { read_rows(by_rows, kernel, dtype); });
+      });
+    }
+  });
   return tables;
 }
 
-constexpr Range kShare{0, 2};
-constexpr Range kElements{0, 1e6};
 constexpr Range kFlops{0, 1e24};
 
 FitQuality read_quality(ObjectReader& reader) {
   FitQuality quality;
-  quality.spread = reader.number("spread", Range{0, 10}, 0);
+  quality.spread = reader.number("spread", kSpread, 0);
   quality.samples = reader.integer("samples", 0, kMaxInteger, 0);
   quality.least = reader.number("least_flops", kFlops, 0);
   quality.most = reader.number("most_flops", kFlops, 0);
@@ -159,37 +143,14 @@ FitQuality read_quality(ObjectReader& reader) {
   return quality;
 }
 
-GemmFit read_gemm_fit(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
-  GemmFit fit;
-  fit.peak_fraction = reader.number("peak_fraction", kFraction);
-  fit.reference_power = reader.watts("reference_power", 0);
-  fit.streaming = reader.number("streaming", Range{0, 2, true}, 1);
-  fit.square_tile = reader.number("square_tile", Range{0, 2, true}, 1);
-  fit.narrow_tile = reader.number("narrow_tile", Range{0, 2, true}, 1);
-  fit.quantisation = reader.number("quantisation", Range{0, 1}, 1);
-  fit.exposed_result = reader.number("exposed_result", kShare, 0);
-  fit.k_fill = reader.number("k_fill", kElements, 0);
+template <class Fit>
+Fit read_fit(ObjectReader& reader) {
+  Fit fit;
+  for (const FitConstant<Fit>& each : kFitConstants<Fit>)
+    fit.*each.member =
+        each.is_power ? reader.watts(each.key, each.usual) : reader.number(each.key, each.range, each.usual);
   fit.fixed = reader.seconds("fixed", Seconds{0});
   fit.quality = read_quality(reader);
-  fit.products = read_measured_products(reader);
-  reader.finish();
-  return fit;
-}
-
-AttentionFit read_attention_fit(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
-  AttentionFit fit;
-  fit.forward_fraction = reader.number("forward_fraction", kFraction);
-  fit.backward_fraction = reader.number("backward_fraction", kFraction);
-  fit.reference_power = reader.watts("reference_power", 0);
-  fit.wide_head = reader.number("wide_head", Range{0, 10}, 0);
-  fit.tail = reader.number("tail", kShare, 0);
-  fit.softmax = reader.number("softmax", kElements, 0);
-  fit.streaming = reader.number("streaming", Range{0, 2, true}, 1);
-  fit.fixed = reader.seconds("fixed", Seconds{0});
-  fit.quality = read_quality(reader);
-  reader.finish();
   return fit;
 }
 
@@ -204,30 +165,28 @@ void read_kernel_fits(ObjectReader& reader, Device& device) {
   device.power = reader.watts("power", 0);
 
   // A constant that is written takes the place of the fit: it is how a user says "suppose that".
-  JsonValue* gemm = reader.find("gemm");
-  const bool constant = reader.has("gemm_efficiency");
-  if (constant || gemm == nullptr) device.gemm_efficiency = reader.number("gemm_efficiency", kFraction);
-  if (!constant && gemm != nullptr) {
-    ObjectReader fits(*gemm, reader.pointer("gemm"), reader.diagnostics());
-    for (int i = 0; i < kDtypeCount; ++i) {
-      const char* const name = name_of(static_cast<Dtype>(i));
-      const std::size_t index = static_cast<std::size_t>(i);
-      if (JsonValue* fit = fits.find(name))
-        device.gemm[index] = read_gemm_fit(*fit, fits.pointer(name), reader.diagnostics());
-      else if (device.peak[index])
-        fits.fail(name,
-                  "missing: the device has a peak for it; write its constants, or gemm_efficiency for all dtypes");
-    }
-    fits.finish();
-  }
+  const bool constant = reader.has("gemm_efficiency"), fitted = reader.has("gemm");
+  if (constant || !fitted) device.gemm_efficiency = reader.number("gemm_efficiency", kFraction);
+  if (!constant)
+    read_part(reader, "gemm", [&](ObjectReader& fits) {
+      for (int i = 0; i < kDtypeCount; ++i) {
+        const char* const name = name_of(static_cast<Dtype>(i));
+        const std::size_t index = static_cast<std::size_t>(i);
+        const bool said = read_part(fits, name, [&](ObjectReader& fit) {
+          device.gemm[index] = read_fit<GemmFit>(fit);
+          device.gemm[index]->products = read_measured_products(fit);
+        });
+        if (!said && device.peak[index])
+          fits.fail(name,
+                    "missing: the device has a peak for it; write its constants, or gemm_efficiency for all dtypes");
+      }
+    });
   device.kernels = read_kernel_tables(reader);
-  JsonValue* attention = reader.find("attention");
-  if (attention == nullptr || reader.has("flash_attention_efficiency"))
-    device.flash_attention_efficiency = reader.number("flash_attention_efficiency", Range{0, 1});
-  else
-    device.attention = read_attention_fit(*attention, reader.pointer("attention"), reader.diagnostics());
-  if (JsonValue* flash_3 = reader.find("flash_3"))
-    device.flash_3 = read_attention_fit(*flash_3, reader.pointer("flash_3"), reader.diagnostics());
+  const bool fitted_attention = reader.has("attention") && !reader.has("flash_attention_efficiency");
+  if (!fitted_attention) device.flash_attention_efficiency = reader.number("flash_attention_efficiency", Range{0, 1});
+  if (fitted_attention)
+    read_part(reader, "attention", [&](ObjectReader& fit) { device.attention = read_fit<AttentionFit>(fit); });
+  read_part(reader, "flash_3", [&](ObjectReader& fit) { device.flash_3 = read_fit<AttentionFit>(fit); });
 }
 
 constexpr Range kSlowdown{0.001, 1e6};
@@ -244,16 +203,14 @@ std::string dtypes_of(const Device& device) {
 }
 
 void read_sources(ObjectReader& reader) {
-  JsonValue* sources = reader.find("sources");
-  if (sources == nullptr) return;
-  ObjectReader cited(*sources, reader.pointer("sources"), reader.diagnostics());
-  for (const JsonMember& member : sources->members) {
-    if (at_pointer(reader.value(), member.key) == nullptr) {
-      reader.diagnostics().add(member.origin, reader.pointer("sources") + pointer_part(member.key),
-                               "cites what is not there; write the JSON pointer of a value, such as \"/memory\"");
+  read_part(reader, "sources", [&](ObjectReader& cited) {
+    for (const JsonMember& member : cited.value().members) {
+      if (at_pointer(reader.value(), member.key) == nullptr)
+        reader.diagnostics().add(member.origin, cited.pointer(member.key),
+                                 "cites what is not there; write the JSON pointer of a value, such as \"/memory\"");
+      cited.text(member.key, {}, 2000);
     }
-    cited.text(member.key, {}, 2000);
-  }
+  });
 }
 
 std::optional<Device> read_device(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
@@ -265,19 +222,15 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
   reader.schema("accosim.device/1");
   device.name = reader.text("name", "device");
   if (reader.has("description")) reader.text("description", {}, 4000);
-  if (JsonValue* peak = reader.find("peak")) {
-    ObjectReader peaks(*peak, reader.pointer("peak"), diagnostics);
+  constexpr const char* kPeak = "write \"peak\": {\"bf16\": \"312 TFLOP/s\"}";
+  const bool said = read_part(reader, "peak", [&](ObjectReader& peaks) {
     for (int i = 0; i < kDtypeCount; ++i) {
       const char* const name = name_of(static_cast<Dtype>(i));
       if (peaks.has(name)) device.peak[static_cast<std::size_t>(i)] = peaks.compute(name);
     }
-    peaks.finish();
-    if (peak->kind == JsonKind::kObject && peak->members.empty()) {
-      reader.fail("peak", "is empty; write \"peak\": {\"bf16\": \"312 TFLOP/s\"}");
-    }
-  } else {
-    reader.fail("peak", "missing; write \"peak\": {\"bf16\": \"312 TFLOP/s\"}");
-  }
+    if (peaks.good() && peaks.value().members.empty()) reader.fail("peak", std::string("is empty; ") + kPeak);
+  });
+  if (!said) reader.fail("peak", std::string("missing; ") + kPeak);
   read_kernel_fits(reader, device);
   device.collective_sms = reader.integer("collective_sms", 0, 10'000, 0);
   device.collective_slowdown = reader.number("collective_slowdown", Range{1, 100}, 1);

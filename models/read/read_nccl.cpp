@@ -48,74 +48,63 @@ NcclRelease usual_release(const Training& training, const Cluster& cluster) {
   return unknown_to(usual, cluster).empty() ? usual : NcclRelease{27, 5};  // of PyTorch 2.9
 }
 
-/// What all node groups have.
-struct Common {
-  bool one_gpu = true;       ///< a node
-  bool reduces = true;       ///< a switch inside every node that reduces
-  bool ll = true;            ///< no link inside a node without LL
-  bool ll128 = true;         ///< and none without LL128
-  bool nvlink = true;        ///< no PCIe inside a node
-  bool beside = true;        ///< adapters behind the GPUs' own switches
-  bool reducible = true;     ///< switches that may reduce
-  bool tcpx = false;         ///< adapters without NVLS
-  bool simple_only = false;  ///< has_simple_alone() of a node
-  bool aws = true, nccl = true;
-  bool one_node = false;
-};
+bool all_groups(const Cluster& cluster, bool (*holds)(const NodeGroup&)) {
+  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), holds);
+}
 
-Common common_of(const Cluster& cluster) {
-  Common common;
-  for (const NodeGroup& group : cluster.nodes) {
-    const bool hopper = std::all_of(group.devices.begin(), group.devices.end(), [](const Device& device) {
-      return device.architecture == "hopper" || device.architecture == "blackwell";
-    });
-    common.one_gpu = common.one_gpu && group.gpus == 1;
-    common.reduces = common.reduces && hopper && group.gpus > 2 && group.intra.nvls.efficiency > 0;
-    common.ll = common.ll && (group.gpus == 1 || group.intra.ll.efficiency > 0);
-    common.ll128 = common.ll128 && (group.gpus == 1 || group.intra.ll.efficiency128 > 0);
-    common.nvlink = common.nvlink && (group.gpus == 1 || !is_over_pcie(group.intra.kind));
-    common.beside = common.beside && group.nics.beside_gpus && data_path(group.nics.kind) == DataPath::kDirect;
-    common.tcpx = common.tcpx || group.nics.kind == "tcpx";
-    common.simple_only =
-        common.simple_only || has_simple_alone(group.nics.kind, capability_of(group), cluster.nccl.minor);
-    common.reducible = common.reducible && may_reduce(group.nics.kind);
-    common.aws = common.aws && is_aws(group.nics.kind);
-    common.nccl = common.nccl && group.nics.kind != kOwnRings;
-  }
-  common.one_node = node_count(cluster) == 1;
-  return common;
+/// A switch inside the node that reduces.
+bool reduces(const NodeGroup& group) {
+  const bool hopper = std::all_of(group.devices.begin(), group.devices.end(), [](const Device& device) {
+    return device.architecture == "hopper" || device.architecture == "blackwell";
+  });
+  return hopper && group.gpus > 2 && group.intra.nvls.efficiency > 0;
+}
+bool has_one_gpu(const NodeGroup& group) { return group.gpus == 1; }
+bool has_ll(const NodeGroup& group) { return group.gpus == 1 || group.intra.ll.efficiency > 0; }
+bool has_ll128(const NodeGroup& group) { return group.gpus == 1 || group.intra.ll.efficiency128 > 0; }
+bool has_nvlink(const NodeGroup& group) { return group.gpus == 1 || !is_over_pcie(group.intra.kind); }
+/// Adapters behind the GPUs' own switches.
+bool is_beside(const NodeGroup& group) {
+  return group.nics.beside_gpus && data_path(group.nics.kind) == DataPath::kDirect;
+}
+bool is_one_node(const Cluster& cluster) { return node_count(cluster) == 1; }
+bool any_has_simple_alone(const Cluster& cluster) {
+  return std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+    return has_simple_alone(group.nics.kind, capability_of(group), cluster.nccl.minor);
+  });
 }
 
 /// Why NCCL has no such algorithm there and what to write instead; empty where it has one.
-std::string lacking_algorithm(const std::string& algorithm, const Cluster& cluster, const Common& common) {
+std::string lacking_algorithm(const std::string& algorithm, const Cluster& cluster) {
   const bool nvls = algorithm == "nvls" || algorithm == "nvlstree";
-  if (nvls && !common.reduces)
+  if (nvls && !all_groups(cluster, reduces))
     return "needs Hopper GPUs behind an NVSwitch that reduces, three or more on every node; write \"tree\"";
-  if (algorithm == "nvlstree" && common.tcpx)
+  if (algorithm == "nvlstree" && !all_groups(cluster, [](const NodeGroup& each) { return each.nics.kind != "tcpx"; }))
     return "is off over tcpx, for which Google says NCCL_NVLS_ENABLE=0; write \"tree\"";
-  if (algorithm == "nvls" && !common.one_node) return "is for one node; write \"nvlstree\"";
+  if (algorithm == "nvls" && !is_one_node(cluster)) return "is for one node; write \"nvlstree\"";
   if (algorithm == "nvls" && cluster.nccl.minor < 17) return "came with NCCL 2.17; write \"ring\"";
   if (algorithm == "nvlstree" && cluster.nccl.minor < 18) return "came with NCCL 2.18; write \"tree\"";
-  if (algorithm == "pat" && !common.one_gpu) return "is for nodes of one GPU; write \"ring\"";
+  if (algorithm == "pat" && !all_groups(cluster, has_one_gpu)) return "is for nodes of one GPU; write \"ring\"";
   if (algorithm == "pat" && cluster.nccl.minor < 23) return "came with NCCL 2.23; write \"ring\"";
   if (algorithm == "collnet" && !cluster.collnet)
     return "needs switches that reduce; write \"collnet\": true in the cluster, or \"tree\" here";
-  if (common.one_node && algorithm != "ring" && algorithm != "tree" && algorithm != "nvls")
+  if (is_one_node(cluster) && algorithm != "ring" && algorithm != "tree" && algorithm != "nvls")
     return "is between nodes; write \"ring\"";
   return {};
 }
 
-std::string lacking_protocol(const ForcedWay& way, const Common& common) {
+std::string lacking_protocol(const ForcedWay& way, const Cluster& cluster) {
   const bool simple_only =
       way.algorithm == "nvls" || way.algorithm == "nvlstree" || way.algorithm == "pat" || way.algorithm == "collnet";
   if (simple_only && way.protocol != "simple") return "is not one of " + way.algorithm + "'s; write \"simple\"";
-  if (common.simple_only && !common.one_node && way.protocol != "simple")
+  if (any_has_simple_alone(cluster) && !is_one_node(cluster) && way.protocol != "simple")
     return "is off over these adapters: bytes may overtake each other (AWS's before Hopper), or Google says "
            "NCCL_PROTO=Simple (tcpx); write \"simple\"";
-  if (way.protocol == "ll" && !common.ll) return "is off where \"ll_rate\" is 0; write \"simple\"";
+  if (way.protocol == "ll" && !all_groups(cluster, has_ll)) return "is off where \"ll_rate\" is 0; write \"simple\"";
   if (way.protocol != "ll128") return {};
-  if (!common.ll || !common.ll128) return "is off where \"ll_rate\" or \"ll128_efficiency\" is 0; write \"simple\"";
-  if (!common.nvlink || (!common.beside && !common.one_node))
+  if (!all_groups(cluster, has_ll) || !all_groups(cluster, has_ll128))
+    return "is off where \"ll_rate\" or \"ll128_efficiency\" is 0; write \"simple\"";
+  if (!all_groups(cluster, has_nvlink) || (!all_groups(cluster, is_beside) && !is_one_node(cluster)))
     return "needs NVLink between the GPUs of a node, and adapters behind the GPUs' own switches; write \"simple\" or "
            "\"ll\"";
   return {};
@@ -131,7 +120,7 @@ std::string read_name(ObjectReader& reader, const char* key, const std::vector<s
   return {};
 }
 
-void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const Common& common) {
+void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into) {
   ObjectReader reader(value, cluster.pointer("tuner"), cluster.diagnostics());
   into.tuner = Tuner::kForced;
   ForcedWay& way = into.forced;
@@ -142,10 +131,9 @@ void read_forced(JsonValue& value, ObjectReader& cluster, Cluster& into, const C
     return cluster.fail("tuner",
                         "forces nothing; write {\"algorithm\": \"ring\", \"protocol\": \"simple\"}, or one of these");
   if (!way.algorithm.empty())
-    if (const std::string why = lacking_algorithm(way.algorithm, into, common); !why.empty())
-      reader.fail("algorithm", why);
+    if (const std::string why = lacking_algorithm(way.algorithm, into); !why.empty()) reader.fail("algorithm", why);
   if (!way.protocol.empty())
-    if (const std::string why = lacking_protocol(way, common); !why.empty()) reader.fail("protocol", why);
+    if (const std::string why = lacking_protocol(way, into); !why.empty()) reader.fail("protocol", why);
 }
 
 /// The lines that NCCL printed of its search between nodes, one for rings and one for trees.
@@ -205,19 +193,20 @@ void read_nccl(ObjectReader& reader, const Training& training, Cluster& cluster)
     reader.find("tuner");
     return;
   }
-  const Common common = common_of(cluster);
-  if (cluster.collnet && !common.reducible)
+  if (cluster.collnet && !all_groups(cluster, [](const NodeGroup& each) { return may_reduce(each.nics.kind); }))
     reader.fail("collnet", "needs switches of InfiniBand that reduce; leave it out");
   JsonValue* const tuner = reader.find("tuner");
   const bool usual =
       tuner != nullptr && tuner->kind == JsonKind::kText && tuner->text == "nccl";  // as resolve writes it
-  if (tuner != nullptr && !usual && !common.nccl)
+  const bool own_rings = !all_groups(cluster, [](const NodeGroup& each) { return each.nics.kind != kOwnRings; });
+  if (tuner != nullptr && !usual && own_rings)
     return reader.fail("tuner", "is NCCL's, and accocal's own rings have none; leave it out");
-  if (tuner != nullptr && tuner->kind == JsonKind::kObject) return read_forced(*tuner, reader, cluster, common);
+  if (tuner != nullptr && tuner->kind == JsonKind::kObject) return read_forced(*tuner, reader, cluster);
   cluster.tuner = reader.choice("tuner", Tuner::kNccl, [](const std::string&) {
     return R"(a way is forced by {"algorithm": "ring", "protocol": "simple"}; )";
   });
-  if (cluster.tuner == Tuner::kAws && !common.aws)
+  if (cluster.tuner == Tuner::kAws &&
+      !all_groups(cluster, [](const NodeGroup& each) { return is_aws(each.nics.kind); }))
     reader.fail("tuner", "aws is the plugin of AWS's adapters (efa, efa_rdma); write \"nccl\"");
 }
 

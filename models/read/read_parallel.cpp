@@ -25,6 +25,8 @@ constexpr const char* kTensor = "tensor_parallel_size";
 constexpr const char* kPipeline = "pipeline_parallel_size";
 constexpr const char* kChunks = "virtual_pipeline_stages";
 constexpr const char* kBySpeed = "speed";
+constexpr const char* kNoStages =
+    "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out";
 constexpr const char* kSteps = "gradient_accumulation_steps";
 // Of each no more than a cluster may have, so that products of them are whole numbers.
 constexpr int kMostRanks = 1024, kMostStages = 1'048'576, kMostChunks = 1024;
@@ -66,11 +68,19 @@ void read_tensor(const Reading& of) {
                                                  [&](int each) { return splits(of.model, each); })));
 }
 
-void read_sequence(const Reading& of, const SplitDefaults& usual) {
-  const char* const key = "sequence_parallel";
+/// What the framework chooses where nobody writes it; `asked`: it matters, so that the framework is named as the
+/// source.
+bool read_choice(const Reading& of, const char* key, bool SplitDefaults::*usual, bool asked) {
   const bool written = of.reader.has(key);
-  of.parallel.sequence = of.reader.boolean(key, usual.sequence);
-  if (!written && of.parallel.tensor > 1) of.reader.find(key)->origin = origin_named(usual.source);
+  const SplitDefaults defaults = split_defaults(of.read.framework, of.parallel);
+  const bool chosen = of.reader.boolean(key, defaults.*usual);
+  if (!written && asked) of.reader.find(key)->origin = origin_named(defaults.source);
+  return chosen;
+}
+
+void read_sequence(const Reading& of) {
+  const char* const key = "sequence_parallel";
+  of.parallel.sequence = read_choice(of, key, &SplitDefaults::sequence, of.parallel.tensor > 1);
   if (!of.parallel.sequence) return;
   const int ranks = of.parallel.tensor, length = of.read.sequence_length;
   if (ranks == 1)
@@ -112,9 +122,7 @@ void read_tensor_overlap(const Reading& of) {
 void read_chunks(const Reading& of) {
   of.parallel.chunks = of.reader.integer(kChunks, 1, kMostChunks, 1);
   if (of.parallel.chunks == 1) return;
-  if (of.parallel.pipeline == 1)
-    return of.reader.fail(kChunks,
-                          "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out");
+  if (of.parallel.pipeline == 1) return of.reader.fail(kChunks, kNoStages);
   if (const std::string lacking = lacking_chunks(of.read.framework); !lacking.empty()) of.reader.fail(kChunks, lacking);
 }
 
@@ -135,8 +143,7 @@ void read_schedule_of_stages(const Reading& of) {
   const char* const key = "pipeline_schedule";
   const bool written = of.reader.has(key);
   if (of.parallel.pipeline == 1) {
-    if (written)
-      of.reader.fail(key, "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out");
+    if (written) of.reader.fail(key, kNoStages);
     return;
   }
   const SplitDefaults usual = split_defaults(of.read.framework, of.parallel);
@@ -158,10 +165,8 @@ void read_schedule_of_stages(const Reading& of) {
 
 void read_messages(const Reading& of) {
   const char* const key = "overlap_p2p";
-  const bool written = of.reader.has(key), piped = of.parallel.pipeline > 1;
-  const SplitDefaults usual = split_defaults(of.read.framework, of.parallel);
-  of.parallel.overlap_messages = of.reader.boolean(key, usual.overlap_messages);
-  if (!written && piped) of.reader.find(key)->origin = origin_named(usual.source);
+  const bool piped = of.parallel.pipeline > 1;
+  of.parallel.overlap_messages = read_choice(of, key, &SplitDefaults::overlap_messages, piped);
   if (!piped && of.parallel.overlap_messages)
     return of.reader.fail(
         key, "is about what stages send each other; write a pipeline_parallel_size above 1, or leave it out");
@@ -172,10 +177,8 @@ void read_messages(const Reading& of) {
 
 void read_slices(const Reading& of) {
   const char* const key = "scatter_gather_p2p";
-  const bool written = of.reader.has(key), asked = of.parallel.tensor > 1 && of.parallel.pipeline > 1;
-  const SplitDefaults usual = split_defaults(of.read.framework, of.parallel);
-  of.parallel.scatter_gather = of.reader.boolean(key, usual.scatter_gather);
-  if (!written && asked) of.reader.find(key)->origin = origin_named(usual.source);
+  const bool asked = of.parallel.tensor > 1 && of.parallel.pipeline > 1;
+  of.parallel.scatter_gather = read_choice(of, key, &SplitDefaults::scatter_gather, asked);
   if (!of.parallel.scatter_gather || !of.reader.good()) return;
   if (const std::string lacking = lacking_slices(of.read.framework, of.parallel); !lacking.empty())
     of.reader.fail(key, lacking);
@@ -244,8 +247,7 @@ void read_blocks(const Reading& of) {
   const char* const key = "stage_layers";
   const bool written = of.reader.has(key);
   if (of.parallel.pipeline == 1) {
-    if (written)
-      of.reader.fail(key, "is of the stages of a pipeline; write a pipeline_parallel_size above 1, or leave it out");
+    if (written) of.reader.fail(key, kNoStages);
     return;
   }
   if (!of.reader.good(kPipeline) || !of.reader.good(kChunks)) {
@@ -324,7 +326,7 @@ Parallel read_parallel(ObjectReader& training, const Training& read, const std::
   const bool measured = model && family_of(*model).measured;
   const Reading of{training, reader, parallel, read, model && !measured ? &*model : nullptr};
   read_tensor(of);
-  read_sequence(of, split_defaults(read.framework, parallel));
+  read_sequence(of);
   read_tensor_overlap(of);
   parallel.pipeline = reader.integer(kPipeline, 1, kMostStages, 1);
   read_chunks(of);

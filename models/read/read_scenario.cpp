@@ -11,6 +11,7 @@
 #include "models/base/text.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/hf_config.hpp"
+#include "models/read/parts.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_schedule.hpp"
@@ -60,31 +61,29 @@ std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& trai
 std::map<std::string, PublishedRun> read_published(ObjectReader& top, const std::vector<std::string>& labels) {
   constexpr Range kSpeedups{0, 1e6, true};
   std::map<std::string, PublishedRun> published;
-  JsonValue* value = top.find("published");
-  if (value == nullptr) return published;
-  ObjectReader reader(*value, top.pointer("published"), top.diagnostics());
-  for (const std::string& label : labels) {
-    JsonValue* of = reader.find(label);
-    if (of == nullptr) continue;
-    PublishedRun& run = published[label];
-    if (of->kind == JsonKind::kText) {
-      reader.fail(label, "is neither a speedup nor an object; write {\"time\": \"3 h 46 min\"}");
-      continue;
+  read_part(top, "published", [&](ObjectReader& reader) {
+    for (const std::string& label : labels) {
+      const JsonValue* const of = reader.find(label);
+      if (of == nullptr) continue;
+      PublishedRun& run = published[label];
+      if (of->kind == JsonKind::kText) {
+        reader.fail(label, "is neither a speedup nor an object; write {\"time\": \"3 h 46 min\"}");
+        continue;
+      }
+      if (of->kind != JsonKind::kObject) {
+        run.speedup = reader.number(label, kSpeedups);
+        continue;
+      }
+      read_part(reader, label, [&](ObjectReader& own) {
+        if (own.has("speedup")) run.speedup = own.number("speedup", kSpeedups);
+        if (own.has("time")) run.time = own.seconds("time");
+        if (run.time && !(*run.time > Seconds{0}) && own.good("time"))
+          own.fail("time", "is not above 0; write what was published");
+        if (!own.has("speedup") && !own.has("time"))
+          reader.fail(label, "says nothing; write a \"speedup\", a \"time\" or both");
+      });
     }
-    if (of->kind != JsonKind::kObject) {
-      run.speedup = reader.number(label, kSpeedups);
-      continue;
-    }
-    ObjectReader own(*of, reader.pointer(label), top.diagnostics());
-    if (own.has("speedup")) run.speedup = own.number("speedup", kSpeedups);
-    if (own.has("time")) run.time = own.seconds("time");
-    if (run.time && !(*run.time > Seconds{0}) && own.good("time"))
-      own.fail("time", "is not above 0; write what was published");
-    if (!own.has("speedup") && !own.has("time"))
-      reader.fail(label, "says nothing; write a \"speedup\", a \"time\" or both");
-    own.finish();
-  }
-  reader.finish();
+  });
   return published;
 }
 

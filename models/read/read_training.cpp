@@ -19,6 +19,10 @@
 namespace accosim {
 namespace {
 
+constexpr const char* kSteps = "gradient_accumulation_steps";
+constexpr const char* kMicroBatch = "micro_batch_size";
+constexpr const char* kBatch = "global_batch_size";
+
 /// Of the rank that has the most.
 int most_own_blocks(const Model& model, const Parallel& parallel) {
   if (parallel.blocks.empty()) return model.num_hidden_layers;
@@ -91,6 +95,23 @@ void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attentio
 
 namespace {
 
+/// Reads "gradient_accumulation_steps", or "global_batch_size" in its place: then training.gradient_accumulation_steps
+/// is 0 until share_global_batch() knows between how many replicas the batch is shared.
+void read_steps(ObjectReader& reader, Training& training) {
+  if (!reader.has(kBatch)) {
+    training.gradient_accumulation_steps = reader.integer(kSteps, 1, kMaxInteger, 1);
+    return;
+  }
+  training.gradient_accumulation_steps = 0;
+  reader.integer(kBatch, 1, kMaxInteger);
+  if (reader.has(kSteps)) {
+    reader.integer(kSteps, 1, kMaxInteger);
+    reader.fail(kBatch,
+                "says how many micro-batches an update has, as gradient_accumulation_steps does; write one of "
+                "the two");
+  }
+}
+
 /// accocal has one kernel; otherwise the framework's own.
 void read_optimizer_implementation(ObjectReader& reader, Training& training) {
   const char* const key = "optimizer_implementation";
@@ -147,10 +168,6 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
 
 namespace {
 
-constexpr const char* kSteps = "gradient_accumulation_steps";
-constexpr const char* kMicroBatch = "micro_batch_size";
-constexpr const char* kBatch = "global_batch_size";
-
 /// Samples that all replicas do with one micro-batch each.
 long long samples_at_once(const Training& training, const Cluster& cluster) {
   long long samples = 0;
@@ -164,21 +181,6 @@ std::string nearest_multiples(long long asked, long long part) {
 }
 
 }  // namespace
-
-void read_steps(ObjectReader& reader, Training& training) {
-  if (!reader.has(kBatch)) {
-    training.gradient_accumulation_steps = reader.integer(kSteps, 1, kMaxInteger, 1);
-    return;
-  }
-  training.gradient_accumulation_steps = 0;
-  reader.integer(kBatch, 1, kMaxInteger);
-  if (reader.has(kSteps)) {
-    reader.integer(kSteps, 1, kMaxInteger);
-    reader.fail(kBatch,
-                "says how many micro-batches an update has, as gradient_accumulation_steps does; write one of "
-                "the two");
-  }
-}
 
 void share_global_batch(Training& training, const Cluster& cluster, ObjectReader& top) {
   JsonValue* const value = top.find("training");

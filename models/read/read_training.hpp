@@ -18,10 +18,6 @@ void check_own_kernels(ObjectReader& reader, Dtype precision, Attention attentio
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics);
 
-/// Reads "gradient_accumulation_steps", or "global_batch_size" in its place: then training.gradient_accumulation_steps
-/// is 0 until share_global_batch() knows between how many replicas the batch is shared.
-void read_steps(ObjectReader& reader, Training& training);
-
 /// A schedule's own "micro_batch_size", in which it does the same samples an update; 0: it has the training's.
 int read_own_micro_batch(ObjectReader& reader, const Training& training, const std::optional<Cluster>& cluster,
                          Balance balance);

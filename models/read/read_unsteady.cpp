@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "models/base/text.hpp"
+#include "models/read/parts.hpp"
 #include "models/spec/model_families.hpp"
 
 namespace accosim {
@@ -43,8 +44,7 @@ std::vector<SequenceLengths::Bar> read_histogram(ObjectReader& reader) {
   return bars;
 }
 
-SequenceLengths read_lengths(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+SequenceLengths read_lengths(ObjectReader& reader) {
   SequenceLengths lengths;
   // A file has become a histogram, unless it could not be read, which has been told.
   const bool file = reader.has("file"), histogram = reader.has("histogram"), lognormal = reader.has("lognormal");
@@ -52,30 +52,27 @@ SequenceLengths read_lengths(JsonValue& value, const std::string& pointer, Diagn
     reader.fail(lognormal ? "lognormal" : "histogram",
                 "is not all that says how long sequences are; keep one of "
                 "\"histogram\", \"lognormal\" and \"file\"");
-  if (file + histogram + lognormal == 0 && value.kind == JsonKind::kObject)
-    diagnostics.add(value.origin, pointer,
-                    "does not say how long sequences are; write \"lognormal\": {\"mean\": 200, \"cv\": 0.6}, a "
-                    "\"histogram\", or a \"file\" with one length a line");
+  if (file + histogram + lognormal == 0 && reader.value().kind == JsonKind::kObject)
+    reader.diagnostics().add(
+        reader.value().origin, reader.pointer(),
+        "does not say how long sequences are; write \"lognormal\": {\"mean\": 200, \"cv\": 0.6}, a "
+        "\"histogram\", or a \"file\" with one length a line");
   if (file && reader.find("file")->kind != JsonKind::kText)
     reader.fail("file", "is no path; write that of a text with one length a line");
   if (histogram) lengths.histogram = read_histogram(reader);
-  if (JsonValue* of = reader.find("lognormal")) {
-    ObjectReader own(*of, reader.pointer("lognormal"), diagnostics);
+  read_part(reader, "lognormal", [&](ObjectReader& own) {
     lengths.mean = own.number("mean", Range{1, kMaxInteger});
     lengths.cv = own.number("cv", Range{0, 10});
-    own.finish();
-  }
+  });
   lengths.padding = reader.choice("padding", Padding::kLongest);
   lengths.multiple = reader.integer("pad_to_multiple_of", 1, kMaxInteger, 1);
   if (lengths.padding != Padding::kLongest && lengths.multiple > 1)
     reader.fail("pad_to_multiple_of", fmt::format("changes nothing with padding {}; leave it out or pad to the longest",
                                                   name_of(lengths.padding)));
-  reader.finish();
   return lengths;
 }
 
-ComputeJitter read_jitter(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+ComputeJitter read_jitter(ObjectReader& reader) {
   ComputeJitter jitter;
   jitter.micro_batch = reader.number("micro_batch", Range{0, 10}, 0);
   jitter.gpu = reader.number("gpu", Range{0, 10}, 0);
@@ -87,20 +84,17 @@ ComputeJitter read_jitter(JsonValue& value, const std::string& pointer, Diagnost
                 fmt::format("is {:g}, and of the distribution {} at most {:g} leaves times above 0; write "
                             "less, or the distribution lognormal",
                             jitter.micro_batch, name_of(jitter.distribution), most));
-  reader.finish();
   return jitter;
 }
 
-Stragglers read_stragglers(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
-  ObjectReader reader(value, pointer, diagnostics);
+Stragglers read_stragglers(ObjectReader& reader) {
   Stragglers stragglers;
   for (const auto& [key, time] : {std::pair("every", &stragglers.every), std::pair("duration", &stragglers.duration)}) {
     *time = reader.seconds(key);
-    if (reader.good(key) && *time < kShortestSpell && value.kind == JsonKind::kObject)
+    if (reader.good(key) && *time < kShortestSpell && reader.value().kind == JsonKind::kObject)
       reader.fail(key, "is below 1 ms, which is jitter; write how long, such as \"5 min\", or a compute_jitter");
   }
   stragglers.factor = reader.number("factor", kFactorSlower);
-  reader.finish();
   return stragglers;
 }
 
@@ -135,9 +129,8 @@ void want_one(ObjectReader& reader, const std::vector<const char*>& keys, const 
                              fmt::format("does not say {}; write \"{}\"", what, fmt::join(keys, "\", or \"")));
 }
 
-Pause read_pause(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+Pause read_pause(ObjectReader& reader) {
   constexpr Range kCounts{1, 1e12};
-  ObjectReader reader(value, pointer, diagnostics);
   Pause pause;
   pause.name = reader.text("name", "pause");
   pause.ranks = read_ranks(reader);
@@ -158,15 +151,7 @@ Pause read_pause(JsonValue& value, const std::string& pointer, Diagnostics& diag
   }
   if (reader.has("every") && reader.good("every") && !(pause.every > Seconds{0}))
     reader.fail("every", "is not above 0; write how often, such as \"10 min\"");
-  reader.finish();
   return pause;
-}
-
-template <class Each>
-void read_list(ObjectReader& training, const char* key, const Each& each) {
-  if (!training.has(key)) return;
-  std::size_t i = 0;
-  for (JsonValue* value : training.list(key, 0, kMostListed)) each(*value, training.pointer(key) + pointer_part(i++));
 }
 
 /// What a measured model lacks to be run at these lengths; empty: nothing.
@@ -206,21 +191,15 @@ void check_unsteady(const Training& checked, const Model& model, int ranks, Obje
 
 Unsteady read_unsteady(ObjectReader& training, int sequence_length) {
   Unsteady unsteady;
-  Diagnostics& diagnostics = training.diagnostics();
-  if (JsonValue* value = training.find("sequence_lengths")) {
-    unsteady.lengths = read_lengths(*value, training.pointer("sequence_lengths"), diagnostics);
-    if (unsteady.lengths.multiple > sequence_length && training.good("sequence_length"))
-      training.fail("sequence_lengths", fmt::format("pads to a multiple of {}, and sequence_length is {}; write less",
-                                                    unsteady.lengths.multiple, sequence_length));
-  }
-  if (JsonValue* value = training.find("compute_jitter"))
-    unsteady.jitter = read_jitter(*value, training.pointer("compute_jitter"), diagnostics);
-  read_list(training, "stragglers", [&](JsonValue& value, const std::string& pointer) {
-    unsteady.stragglers.push_back(read_stragglers(value, pointer, diagnostics));
-  });
-  read_list(training, "pauses", [&](JsonValue& value, const std::string& pointer) {
-    unsteady.pauses.push_back(read_pause(value, pointer, diagnostics));
-  });
+  read_part(training, "sequence_lengths", [&](ObjectReader& lengths) { unsteady.lengths = read_lengths(lengths); });
+  if (unsteady.lengths.multiple > sequence_length && training.good("sequence_length"))
+    training.fail("sequence_lengths", fmt::format("pads to a multiple of {}, and sequence_length is {}; write less",
+                                                  unsteady.lengths.multiple, sequence_length));
+  read_part(training, "compute_jitter", [&](ObjectReader& jitter) { unsteady.jitter = read_jitter(jitter); });
+  read_objects(training, "stragglers", 0, kMostListed,
+               [&](ObjectReader& each) { unsteady.stragglers.push_back(read_stragglers(each)); });
+  read_objects(training, "pauses", 0, kMostListed,
+               [&](ObjectReader& each) { unsteady.pauses.push_back(read_pause(each)); });
   if (unsteady.drawn())
     unsteady.seed = static_cast<std::uint64_t>(training.integer("seed", 0, kMaxInteger, 0));
   else if (training.has("seed") && training.good())

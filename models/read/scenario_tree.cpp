@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "models/read/balanced_groups.hpp"
 #include "models/read/overrides.hpp"
+#include "models/read/read_cluster.hpp"
 #include "models/read/read_scenario.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -20,12 +20,22 @@ void throw_if_wrong(const Diagnostics& diagnostics) {
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
 }
 
-/// Where training.balance is to choose, without what nobody wrote.
-void forget_defaults_of(const ScenarioTree& tree, JsonValue& root) {
-  forget_defaults(root, [&](const std::string& pointer) {
-    const auto known = tree.origins.find(pointer);
-    return known == tree.origins.end() ? std::string() : known->second;
-  });
+/// Of a tree that was resolved before, where training.balance is to choose: takes out what nobody wrote.
+void forget_defaults(const ScenarioTree& tree, JsonValue& root) {
+  JsonValue* const cluster = root.find("cluster");
+  JsonValue* const nodes = cluster != nullptr ? cluster->find("nodes") : nullptr;
+  const JsonValue* const training = root.find("training");
+  const JsonValue* const balance = training != nullptr ? training->find("balance") : nullptr;
+  if (nodes == nullptr || balance == nullptr) return;
+  const std::vector<const char*> chosen = chosen_by(value_named<Balance>(balance->text).value_or(Balance::kNone));
+  for (std::size_t i = 0; i < nodes->elements.size(); ++i)
+    for (const char* const key : chosen) {
+      const JsonValue* const value = nodes->elements[i].find(key);
+      const auto known = tree.origins.find("/cluster/nodes" + pointer_part(i) + pointer_part(key));
+      const bool of_file = value != nullptr && value->origin.line > 0;
+      if (of_file && known != tree.origins.end() && known->second.rfind("default", 0) == 0)
+        nodes->elements[i].erase(key);
+    }
 }
 
 }  // namespace
@@ -51,7 +61,7 @@ void apply_sets(JsonValue& tree, const std::vector<std::string>& sets, Reference
 
 Scenario read_tree(const ScenarioTree& tree, JsonValue& whole, Diagnostics& diagnostics) {
   whole = tree.root;
-  forget_defaults_of(tree, whole);
+  forget_defaults(tree, whole);
   return read_scenario(whole, tree.path, diagnostics);
 }
 
@@ -61,7 +71,7 @@ Scenario ground_with(const ScenarioTree& tree, const std::vector<std::string>& s
   References references(diagnostics);
   references.begin_at(tree.path);
   apply_sets(root, sets, references, diagnostics);
-  forget_defaults_of(tree, root);
+  forget_defaults(tree, root);
   Scenario ground = read_ground(root, diagnostics);
   throw_if_wrong(diagnostics);
   return ground;

@@ -1,7 +1,7 @@
 #include "models/recorded/recorded_results.hpp"
 
-#include "models/base/reader.hpp"
 #include "models/base/text.hpp"
+#include "models/read/parts.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -19,14 +19,13 @@ RecordedResult read_result(ObjectReader& body) {
   result.idle_fraction = body.number("gpu_idle_fraction", Range{0, 1});
   result.exposed_communication = Seconds{body.number("exposed_communication_s", Range{0, kTime.most})};
   result.memory = Bytes{body.number("memory_resident_bytes", kMemory)};
-  if (!body.has("memory_parts_bytes")) {
+  const bool said = read_part(body, "memory_parts_bytes", [&](ObjectReader& parts) {
+    for (const std::string& name : keys_of(parts.value()))
+      result.memory_parts.emplace_back(name, Bytes{parts.number(name, kMemory)});
+  });
+  if (!said && body.value().kind == JsonKind::kObject)
     body.fail("memory_parts_bytes", "missing; write the document anew");
-    return result;
-  }
-  ObjectReader parts(*body.find("memory_parts_bytes"), body.pointer("memory_parts_bytes"), body.diagnostics());
-  if (!parts.good()) return result;
-  for (const std::string& name : keys_of(parts.value()))
-    result.memory_parts.emplace_back(name, Bytes{parts.number(name, kMemory)});
+  body.drop_unknown();
   return result;
 }
 
@@ -38,12 +37,7 @@ std::vector<RecordedResult> read_recorded_results(const JsonDocument& document) 
   Diagnostics diagnostics{document.errors};
   ObjectReader top(root, "", diagnostics);
   std::vector<RecordedResult> results;
-  std::size_t index = 0;
-  for (JsonValue* const one : top.list("results", 1, kMostResults)) {
-    ObjectReader body(*one, top.pointer("results") + pointer_part(index++), diagnostics);
-    if (body.good()) results.push_back(read_result(body));
-    if (diagnostics.enough()) break;
-  }
+  read_objects(top, "results", 1, kMostResults, [&](ObjectReader& body) { results.push_back(read_result(body)); });
   if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   return results;
 }

@@ -24,7 +24,6 @@
 #include "models/fit/pooled_kernels.hpp"
 #include "models/fit/published.hpp"
 #include "models/fit/write_constants.hpp"
-#include "models/fit/write_links.hpp"
 #include "models/fit/write_profile.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"

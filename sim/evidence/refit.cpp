@@ -63,7 +63,7 @@ int Refits::samples_of(const LeftOut& left_out) const {
 void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
   parts_ = parts;
   steps_ = std::move(steps);
-  if (parts.kernels) kernel_fits_ = fit_kernels(kernels_, devices_, kBestShapes, CrossValidation::kNo);
+  if (parts.kernels) kernel_fits_ = fit_kernels(kernels_, devices_, CrossValidation::kNo);
   if (!parts.links) return;
   std::vector<MeasuredCollective> samples;
   for (const Collective& each : collectives_) samples.push_back(each.measured);
@@ -86,8 +86,7 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
       fits.push_back(known);
       continue;
     }
-    for (KernelFit& fit : fit_kernels(own, devices_, kBestShapes, CrossValidation::kNo, framework))
-      fits.push_back(std::move(fit));
+    for (KernelFit& fit : fit_kernels(own, devices_, CrossValidation::kNo, framework)) fits.push_back(std::move(fit));
   }
   return fits;
 }

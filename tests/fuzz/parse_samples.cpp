@@ -10,7 +10,7 @@
 #include "models/fit/import_nccl_tests.hpp"
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
-#include "models/fit/write_links.hpp"
+#include "models/fit/write_constants.hpp"
 #include "models/fit/write_profile.hpp"
 #include "models/read/load.hpp"
 #include "models/read/overrides.hpp"

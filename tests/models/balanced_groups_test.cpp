@@ -1,7 +1,5 @@
 // Node groups with numbers of micro-batches of their own, groups of no nodes, and values that training.balance chooses:
 // what loads, what is refused, and what a resolved scenario says of them.
-#include "models/read/balanced_groups.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tests/models/scenario_files.hpp"

@@ -7,10 +7,11 @@
 #include <optional>
 #include <set>
 
-#include "models/fit/write_links.hpp"
+#include "models/fit/write_constants.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/models/refusal.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/sample.hpp"
 
@@ -127,13 +128,8 @@ std::string each_line(const std::string& text, const std::string& before, const 
   return all;
 }
 
-std::string refusal_of(const std::string& text, const std::string& name = "all_reduce.log") {
-  try {
-    imported(text, {}, name);
-  } catch (const ScenarioError& error) {
-    return error.errors.at(0);
-  }
-  return "none";
+std::string refusal_of_log(const std::string& text) {
+  return refusal_of([&] { imported(text); });
 }
 
 TEST(ImportNcclTests, WhatLaunchersPutBeforeEachLineIsPassedOver) {
@@ -174,10 +170,10 @@ TEST(ImportNcclTests, RowsAreKnownWithoutTheirHeading) {
 }
 
 TEST(ImportNcclTests, LinesThatLookLikeRowsAreNotCalledNone) {
-  const std::string wrong = refusal_of("a 1048576 float sum -1 100.0 10.49 15.73 0 90.0 11.65 17.48 0\n");
+  const std::string wrong = refusal_of_log("a 1048576 float sum -1 100.0 10.49 15.73 0 90.0 11.65 17.48 0\n");
   EXPECT_TRUE(holds(wrong, "1 line looks like a row"));
   EXPECT_TRUE(holds(wrong, "all_reduce.log:1: \"a 1048576 float"));
-  EXPECT_TRUE(holds(refusal_of("hello\n"), "holds no row of nccl-tests"));
+  EXPECT_TRUE(holds(refusal_of_log("hello\n"), "holds no row of nccl-tests"));
 }
 
 TEST(ImportNcclTests, TheCommandInTheLogSaysWhichCollective) {
@@ -218,7 +214,7 @@ TEST(ImportNcclTests, LogsOfAmdAreRefusedAsSuch) {
   for (const std::string& text :
        {ranks + kHeading + kRow, std::string("# rccl-tests version 2.12.10\n") + kHeading + kRow,
         "RCCL version : 2.21.5-HEAD:1234\n" + (kHeading + kRow)}) {
-    const std::string wrong = refusal_of(text);
+    const std::string wrong = refusal_of_log(text);
     EXPECT_TRUE(holds(wrong, "AMD's GPUs, which are not modelled"));
   }
 }
@@ -342,12 +338,7 @@ const std::string kColumns = "source,fabric,collective,ranks,nodes,bytes,time_us
 
 /// What is said of these rows under kColumns.
 std::vector<std::string> errors_of_rows(const std::string& rows) {
-  try {
-    read_here(kColumns + "\n" + rows);
-  } catch (const ScenarioError& error) {
-    return error.errors;
-  }
-  return {};
+  return refusals_of([&] { read_here(kColumns + "\n" + rows); });
 }
 
 TEST(CollectiveSamples, WhatIsWrittenIsReadAgain) {

@@ -13,6 +13,8 @@
 #include "models/recorded/recorded_trace.hpp"
 #include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/models/refusal.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace accosim {
@@ -65,23 +67,12 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(at, what.size(), by);
 }
 
-template <class Read>
-std::string refusal(const Read& read, const std::string& text) {
-  try {
-    read(document(text));
-    return "";
-  } catch (const ScenarioError& error) {
-    return error.errors.at(0);
-  }
+std::string refusal_of_trace(const std::string& text) {
+  return refusal_of([&] { read_recorded_trace(text, "t.json"); });
 }
 
-std::string refusal_of_trace(const std::string& text) {
-  try {
-    read_recorded_trace(text, "t.json");
-    return "";
-  } catch (const ScenarioError& error) {
-    return error.errors.at(0);
-  }
+std::string refusal_of_results(const std::string& text) {
+  return refusal_of([&] { read_recorded_results(document(text)); });
 }
 
 TEST(TraceText, HasTheEventsOneByOneAndTheRestAtItsPlace) {
@@ -132,13 +123,12 @@ TEST(RecordedTrace, EachMistakeIsToldAtItsPlace) {
            {"\"traceEvents\":[", "\"traceEvents\":{}, \"others\":[",
             "t.json:1:39 /traceEvents: is no list of events; name a trace"}}) {
     const std::string found = refusal_of_trace(replaced(kTrace, what, by));
-    EXPECT_NE(found.find(said), std::string::npos) << found << "\nfor " << by;
+    EXPECT_TRUE(holds(found, said)) << by;
   }
 }
 
 TEST(RecordedTrace, WithoutARankIsRefused) {
-  EXPECT_NE(refusal_of_trace(R"({"traceEvents": [], "otherData": {"producer": "accosim"}})").find("names no rank"),
-            std::string::npos);
+  EXPECT_TRUE(holds(refusal_of_trace(R"({"traceEvents": [], "otherData": {"producer": "accosim"}})"), "names no rank"));
 }
 
 TEST(RecordedTrace, OneThatIsCutAnywhereIsRefused) {
@@ -195,14 +185,14 @@ TEST(RecordedResults, EachMistakeIsToldAtItsPlace) {
            {"{\"parameters\": 10, \"activations\": 20}", "7",
             "/results/0/memory_parts_bytes: is the number 7; write an object"},
            {"\"results\": [", "\"results\": 3, \"others\": [", "/results: is"}}) {
-    const std::string found = refusal(read_recorded_results, replaced(kResults, what, by));
-    EXPECT_NE(found.find(said), std::string::npos) << found << "\nfor " << by;
+    const std::string found = refusal_of_results(replaced(kResults, what, by));
+    EXPECT_TRUE(holds(found, said)) << by;
   }
 }
 
 TEST(RecordedResults, OneThatIsCutAnywhereIsRefused) {
   for (std::size_t size = 0; size < kResults.size() - 1; ++size)
-    EXPECT_NE(refusal(read_recorded_results, kResults.substr(0, size)), "") << size;
+    EXPECT_NE(refusal_of_results(kResults.substr(0, size)), "") << size;
 }
 
 /// A document of results with these settings.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "models/read/load.hpp"
-#include "models/spec/scenario_error.hpp"
+#include "tests/models/refusal.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {
@@ -43,13 +43,7 @@ class ScenarioFiles : public testing::Test {
   std::vector<std::string> errors(const std::vector<std::string>& sets = {}) const { return errors_of(scenario, sets); }
   /// Errors with the scratch directory taken out.
   std::vector<std::string> errors_of(const std::string& path, const std::vector<std::string>& sets = {}) const {
-    std::vector<std::string> out;
-    try {
-      load_scenario(path, sets);
-    } catch (const ScenarioError& error) {
-      EXPECT_FALSE(error.errors.empty());
-      out = error.errors;
-    }
+    std::vector<std::string> out = refusals_of([&] { load_scenario(path, sets); });
     const std::string directory = files.path("");
     for (std::string& line : out) {
       for (std::size_t at; (at = line.find(directory)) != std::string::npos;) line.erase(at, directory.size());
