@@ -22,7 +22,6 @@
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/explain/windows.hpp"
 #include "sim/knobs/settings.hpp"
-#include "sim/what_if/faster.hpp"
 #include "sim/what_if/looks_wrong.hpp"
 #include "sim/what_if/network_advice.hpp"
 #include "sim/what_if/waiting.hpp"
