@@ -35,8 +35,8 @@ JsonValue breakdown_json(const Explanation& explanation) {
   std::map<OpClass, double> by_class;
   for (const PathStep& step : explanation.path.steps) by_class[step.cls] += step.duration.value;
   double update = explanation.path.update_time.value;
-  for (const PauseResult& pause : explanation.pauses) {  // which the path leaves out
-    const double share = pause.cost.value / pause.every_updates;
+  for (const PauseCost& pause : explanation.pauses) {  // which the path leaves out
+    const double share = pause.time.value / pause.every_updates;
     by_class[OpClass::kPause] += share;
     update += share;
   }

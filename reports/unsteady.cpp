@@ -78,10 +78,10 @@ void write_pauses(std::ostream& out, const std::vector<RunResult>& results, cons
                right("delays the", "updates by"), right("micro-batches", "done meanwhile"),
                right("share of", "the time")});
   for (const RunResult& result : results)
-    for (const PauseResult& pause : result.pauses)
+    for (const PauseCost& pause : result.pauses)
       table.add(Style::kPlain, {result.label, pause.name, human_count(pause.every_updates), human_time(pause.lasts),
-                                human_time(std::max(Seconds{0}, pause.cost)), human_count(pause.micro_batches),
-                                human_percent(pause.cost / (pause.every_updates * result.update_time))});
+                                human_time(std::max(Seconds{0}, pause.time)), human_count(pause.done_meanwhile()),
+                                human_percent(pause.time / (pause.every_updates * result.update_time))});
   if (!table.empty()) write_table_below(out, "", table.columns(), options);
 }
 
@@ -113,12 +113,12 @@ void set_unsteady(JsonValue& body, const RunResult& result) {
     set_band(body, "speedup_same_batch", result.seeds->speedup_same_batch);
   }
   if (result.pauses.empty()) return;
-  body.set("pauses", json_list(result.pauses, [](const PauseResult& pause) {
+  body.set("pauses", json_list(result.pauses, [](const PauseCost& pause) {
              return json_object({{"name", pause.name},
                                  {"every_updates", pause.every_updates},
                                  {"lasts_s", pause.lasts.value},
-                                 {"delays_s", pause.cost.value},
-                                 {"micro_batches_meanwhile", pause.micro_batches}});
+                                 {"delays_s", pause.time.value},
+                                 {"micro_batches_meanwhile", pause.done_meanwhile()}});
            }));
 }
 

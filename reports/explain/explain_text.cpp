@@ -324,10 +324,10 @@ void write_one(std::ostream& out, const Explanation& explanation, const ConsoleO
   if (explanation.drawn_mean)
     write_sentence(out, options, "Micro-batches are drawn: this is one update of many, whose mean is {}.",
                    human_time(*explanation.drawn_mean));
-  for (const PauseResult& pause : explanation.pauses)
+  for (const PauseCost& pause : explanation.pauses)
     write_sentence(out, options, "The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
-                   human_time(pause.cost), human_count(pause.every_updates),
-                   human_time(1 / pause.every_updates * pause.cost));
+                   human_time(pause.time), human_count(pause.every_updates),
+                   human_time(1 / pause.every_updates * pause.time));
   for (const std::string& note : explanation.notes) write_sentence(out, options, note + ".");
   if (explanation.split) write_split_costs(out, *explanation.split, options);
   write_path(out, explanation, options);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -59,10 +59,11 @@ struct SizedAlike {
   std::vector<Size> sizes;  ///< that are tried
 };
 
-Scenario with_sizes(Scenario scenario, const std::function<int(std::size_t group)>& size) {
-  for (std::size_t g = 0; g < scenario.cluster.nodes.size(); ++g) {
-    scenario.cluster.nodes[g].micro_batch_size = size(g);
-    scenario.cluster.nodes[g].accumulation_steps.clear();
+/// Every GPU with micro-batches of that size, and as many of them as the training says.
+Scenario with_size(Scenario scenario, int size) {
+  for (NodeGroup& group : scenario.cluster.nodes) {
+    group.micro_batch_size = size;
+    group.accumulation_steps.clear();
   }
   return scenario;
 }
@@ -98,37 +99,30 @@ class Prices {
 
  private:
   bool is_priced(int size) const {
-    const std::vector<NodeGroup>& groups = scenario_.cluster.nodes;
-    return is_round(size) || std::any_of(groups.begin(), groups.end(),
-                                         [&](const NodeGroup& each) { return each.micro_batch_size == size; });
+    return is_round(size) || std::ranges::any_of(scenario_.cluster.nodes,
+                                                 [&](const NodeGroup& each) { return each.micro_batch_size == size; });
   }
 
   Seconds priced_time(int rank, int size) {
-    const RankKind& kind = kind_of(costs_of(size), rank);
+    const RankKind& kind = kind_of(rank, size);
     return kind.forward + kind.backward;
   }
 
+  /// With the gradients that stay between two micro-batches, and those that are in a pipeline.
   bool priced_fits(int rank, int size) {
     const auto [known, anew] = fits_.try_emplace({rank, size});
-    if (anew) known->second = asked_fits(rank, size);
-    return known->second;
-  }
-
-  /// With the gradients that stay between two micro-batches, and those that are in a pipeline.
-  bool asked_fits(int rank, int size) {
-    const RankKind& kind = kind_of(costs_of(size), rank);
+    if (!anew) return known->second;
+    const RankKind& kind = kind_of(rank, size);
     const int steps = scenario_.training.parallel.pipeline > 1 ? scenario_.training.gradient_accumulation_steps : 1;
-    return fit_of(memory_of(kind, spec_, std::max(2, steps)), kind.device.memory).verdict == FitVerdict::kFits;
-  }
-
-  const Costs& costs_of(int size) {
-    const auto [known, anew] = costs_.try_emplace(size);
-    if (anew) known->second = evaluations_.costs(with_sizes(scenario_, [&](std::size_t) { return size; }), spec_);
+    known->second = fit_of(memory_of(kind, spec_, std::max(2, steps)), kind.device.memory).verdict == FitVerdict::kFits;
     return known->second;
   }
 
-  static const RankKind& kind_of(const Costs& costs, int rank) {
-    return costs.kinds[static_cast<std::size_t>(costs.kind_of[static_cast<std::size_t>(rank)])];
+  const RankKind& kind_of(int rank, int size) {
+    const auto [known, anew] = costs_.try_emplace(size);
+    if (anew) known->second = evaluations_.costs(with_size(scenario_, size), spec_);
+    const Costs& costs = known->second;
+    return costs.kinds[costs.kind_of[rank]];
   }
 
   const Scenario& scenario_;
@@ -161,16 +155,14 @@ struct Choice {
 
 class Search {
  public:
-  Search(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
-         const Evaluations& evaluations)
+  Search(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations)
       : scenario_(scenario),
-        crews_(crews_of(with_sizes(scenario, [](std::size_t) { return 1; }).cluster)),
-        prices_(scenario, timed_by, evaluations),
+        crews_(crews_of(with_size(scenario, 1).cluster)),
+        prices_(scenario, spec, evaluations),
         model_ranks_(model_ranks_of(scenario.training.parallel)) {
-    for (const ScheduleSpec& spec : must_fit) memory_.emplace_back(scenario, spec, evaluations);
-    add_teams(island_of(timed_by));
-    const Parallel parallel = parallel_of(scenario.training, timed_by);
-    if (timed_by.pipeline_flush) filling_ = (parallel.pipeline - 1.0) / parallel.chunks;
+    add_teams(island_of(spec));
+    const Parallel parallel = parallel_of(scenario.training, spec);
+    if (spec.pipeline_flush) filling_ = (parallel.pipeline - 1.0) / parallel.chunks;
   }
 
   Balanced best(const BalanceTask& task) {
@@ -208,8 +200,7 @@ class Search {
     const Parallel& parallel = scenario_.training.parallel;
     const std::vector<std::vector<int>> teams = teams_of(scenario_.cluster, parallel, island);
     for (const Crew& crew : crews_) {
-      const auto team = static_cast<std::size_t>(
-          teams[static_cast<std::size_t>(crew.group)][static_cast<std::size_t>(crew.gpus.front())]);
+      const auto team = static_cast<std::size_t>(teams[crew.group][crew.gpus.front()]);
       teams_.resize(std::max(teams_.size(), team + 1));
       teams_[team].push_back(ranks_of_stages_.size());
       ranks_of_stages_.push_back({crew.first_rank});
@@ -218,15 +209,11 @@ class Search {
     const Layout layout = layout_of(scenario_.cluster, island, parallel);
     const std::vector<Place> places = places_of(scenario_.cluster);
     for (std::size_t c = 0; c < crews_.size(); ++c) {
-      std::vector<bool> seen(static_cast<std::size_t>(parallel.pipeline));
-      seen[static_cast<std::size_t>(stage_of(layout, crews_[c].first_rank))] = true;
-      for (std::size_t rank = 0; rank < places.size(); ++rank) {
-        const std::vector<int>& gpus = crews_[c].gpus;
-        if (places[rank].group != crews_[c].group) continue;
-        if (std::find(gpus.begin(), gpus.end(), places[rank].gpu) == gpus.end()) continue;
-        const auto stage = static_cast<std::size_t>(stage_of(layout, static_cast<int>(rank)));
-        if (!seen[stage]) ranks_of_stages_[c].push_back(static_cast<int>(rank));
-        seen[stage] = true;
+      std::set<int> seen{stage_of(layout, crews_[c].first_rank)};
+      for (int rank = 0; rank < static_cast<int>(places.size()); ++rank) {
+        const bool of_crew = places[rank].group == crews_[c].group &&
+                             std::ranges::find(crews_[c].gpus, places[rank].gpu) != crews_[c].gpus.end();
+        if (of_crew && seen.insert(stage_of(layout, rank)).second) ranks_of_stages_[c].push_back(rank);
       }
     }
   }
@@ -240,12 +227,11 @@ class Search {
   }
 
   bool in_one_team(std::size_t a, std::size_t b) const {
-    return std::any_of(teams_.begin(), teams_.end(), [&](const std::vector<std::size_t>& team) {
-      const auto of = [&](std::size_t g) {
-        return std::any_of(team.begin(), team.end(),
-                           [&](std::size_t c) { return static_cast<std::size_t>(crews_[c].group) == g; });
+    return std::ranges::any_of(teams_, [&](const std::vector<std::size_t>& team) {
+      const auto has = [&](std::size_t g) {
+        return std::ranges::any_of(team, [&](std::size_t c) { return crews_[c].group == static_cast<int>(g); });
       };
-      return of(a) && of(b);
+      return has(a) && has(b);
     });
   }
 
@@ -254,42 +240,37 @@ class Search {
   bool sized_alike(std::size_t a, std::size_t b) const {
     if (in_one_team(a, b)) return true;
     if (!task_.sizes && group_of(a).micro_batch_size != group_of(b).micro_batch_size) return false;
-    const auto has = [&](std::size_t g, const Device& device) {
-      return std::find(group_of(g).devices.begin(), group_of(g).devices.end(), device) != group_of(g).devices.end();
-    };
-    const auto in = [&](std::size_t g) { return [&, g](const Device& device) { return has(g, device); }; };
     const std::vector<Device>&first = group_of(a).devices, &second = group_of(b).devices;
-    if (task_.steps) return std::any_of(first.begin(), first.end(), in(b));
-    return std::all_of(first.begin(), first.end(), in(b)) && std::all_of(second.begin(), second.end(), in(a));
+    const auto in = [](const std::vector<Device>& devices) {
+      return [&](const Device& device) { return std::ranges::find(devices, device) != devices.end(); };
+    };
+    if (task_.steps) return std::ranges::any_of(first, in(second));
+    return std::ranges::all_of(first, in(second)) && std::ranges::all_of(second, in(first));
   }
 
   /// A group may join what was apart before.
   void add_group(std::size_t g) {
-    SizedAlike joined{{}, {}, {}};
-    for (auto each = alike_.begin(); each != alike_.end();) {
-      if (std::any_of(each->groups.begin(), each->groups.end(), [&](std::size_t of) { return sized_alike(of, g); })) {
-        joined.groups.insert(joined.groups.end(), each->groups.begin(), each->groups.end());
-        each = alike_.erase(each);
-      } else {
-        ++each;
-      }
-    }
+    const auto apart = [&](const SizedAlike& each) {
+      return std::ranges::none_of(each.groups, [&](std::size_t of) { return sized_alike(of, g); });
+    };
+    const auto with_it = std::stable_partition(alike_.begin(), alike_.end(), apart);
+    SizedAlike joined;
+    for (auto each = with_it; each != alike_.end(); ++each)
+      joined.groups.insert(joined.groups.end(), each->groups.begin(), each->groups.end());
+    alike_.erase(with_it, alike_.end());
     joined.groups.push_back(g);
     alike_.push_back(std::move(joined));
   }
 
-  const Device& device_of(const Crew& crew) const {
-    return group_of(static_cast<std::size_t>(crew.group)).devices[static_cast<std::size_t>(crew.gpus.front())];
-  }
-
   void add_duties(SizedAlike& alike) const {
+    const auto device = [&](std::size_t c) -> const Device& {
+      return group_of(crews_[c].group).devices[crews_[c].gpus.front()];
+    };
     for (const std::vector<std::size_t>& team : teams_) {
       const auto group = static_cast<std::size_t>(crews_[team.front()].group);
-      if (std::find(alike.groups.begin(), alike.groups.end(), group) == alike.groups.end()) continue;
-      auto duty = std::find_if(alike.duties.begin(), alike.duties.end(), [&](const Duty& each) {
-        return std::equal(each.team.begin(), each.team.end(), team.begin(), team.end(),
-                          [&](std::size_t a, std::size_t b) { return device_of(crews_[a]) == device_of(crews_[b]); });
-      });
+      if (std::ranges::find(alike.groups, group) == alike.groups.end()) continue;
+      auto duty = std::ranges::find_if(
+          alike.duties, [&](const Duty& each) { return std::ranges::equal(each.team, team, {}, device, device); });
       if (duty == alike.duties.end()) duty = alike.duties.insert(duty, Duty{{}, team, 0});
       for (const std::size_t c : team) {
         duty->crews.push_back(c);
@@ -299,24 +280,22 @@ class Search {
   }
 
   std::vector<Size> sizes_of(const SizedAlike& alike) {
-    std::vector<int> tried;
+    std::set<int> tried;
     double ranks = 0;
     for (const std::size_t g : alike.groups) {
-      tried.push_back(group_of(g).micro_batch_size);
+      tried.insert(group_of(g).micro_batch_size);
       ranks += 1.0 * group_of(g).count * group_of(g).gpus;
     }
+    const int written = *tried.rbegin();
     // The time of a measured model is that of one size.
     if (task_.sizes && !family_of(scenario_.model).measured) {
       const double share = task_.exactly > 0 ? share_of(alike) : 0;  // samples that are each one's of a micro-batch
       for (int size = 1; size <= kMostSize && ranks / model_ranks_ * size * task_.unit <= task_.samples; ++size)
         if (share > 0 ? std::abs(size / share - 1) < kNearShare || std::abs(size - share) < 2
                       : size <= 8 || is_round(size))
-          tried.push_back(size);
+          tried.insert(size);
     }
-    const int written = *std::max_element(tried.begin(), tried.begin() + static_cast<int>(alike.groups.size()));
     if (!task_.larger) std::erase_if(tried, [&](int size) { return size > written; });
-    std::sort(tried.begin(), tried.end());
-    tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
     std::vector<Size> sizes;
     for (const int size : tried)
       if (tried.size() == 1 || fits(alike, size)) sizes.push_back(sized(alike, size));
@@ -346,11 +325,10 @@ class Search {
   }
 
   bool fits(const SizedAlike& alike, int size) {
-    for (Prices& memory : memory_)
-      for (const Duty& duty : alike.duties)
-        for (const std::size_t c : duty.crews)
-          for (const int rank : ranks_of_stages_[c])
-            if (memory.fits(rank, 1) && !memory.fits(rank, size)) return false;
+    for (const Duty& duty : alike.duties)
+      for (const std::size_t c : duty.crews)
+        for (const int rank : ranks_of_stages_[c])
+          if (prices_.fits(rank, 1) && !prices_.fits(rank, size)) return false;
     return true;
   }
 
@@ -359,8 +337,7 @@ class Search {
     std::vector<int> at;
     for (const SizedAlike& alike : alike_) {
       const int own = group_of(alike.groups.front()).micro_batch_size;
-      const auto written =
-          std::find_if(alike.sizes.begin(), alike.sizes.end(), [&](const Size& size) { return size.samples == own; });
+      const auto written = std::ranges::find(alike.sizes, own, &Size::samples);
       at.push_back(written == alike.sizes.end() ? 0 : static_cast<int>(written - alike.sizes.begin()));
     }
     try_sizes(at);
@@ -387,7 +364,7 @@ class Search {
     std::vector<Seconds> times;
     double rate = 0;
     for (std::size_t a = 0; a < alike_.size(); ++a) {
-      const Size& size = alike_[a].sizes[static_cast<std::size_t>(at[a])];
+      const Size& size = alike_[a].sizes[at[a]];
       choice.sizes.push_back(size.samples);
       for (std::size_t d = 0; d < size.times.size(); ++d) {
         weights.push_back(1.0 * alike_[a].duties[d].ranks / model_ranks_ * size.samples);
@@ -395,8 +372,7 @@ class Search {
         rate += weights.back() / times.back().value;
       }
     }
-    double all = 0;
-    for (const double weight : weights) all += weight;
+    const double all = std::accumulate(weights.begin(), weights.end(), 0.0);
     const double pace = (task_.samples + filling_ * all) / rate;  // of every GPU, in seconds
     std::vector<int> first;                                       // units
     for (const Seconds time : times)
@@ -453,13 +429,12 @@ class Search {
       for (const std::size_t g : alike_[a].groups) {
         NodeGroup& group = result.scenario.cluster.nodes[g];
         group.micro_batch_size = choice.sizes[a];
-        group.accumulation_steps.assign(static_cast<std::size_t>(group.gpus), 0);
+        group.accumulation_steps.assign(group.gpus, 0);
       }
       for (const Duty& duty : alike_[a].duties) {
         for (const std::size_t c : duty.crews)
           for (const int gpu : crews_[c].gpus)
-            result.scenario.cluster.nodes[static_cast<std::size_t>(crews_[c].group)]
-                .accumulation_steps[static_cast<std::size_t>(gpu)] = choice.steps[d];
+            result.scenario.cluster.nodes[crews_[c].group].accumulation_steps[gpu] = choice.steps[d];
         ++d;
       }
     }
@@ -474,21 +449,11 @@ class Search {
   double filling_ = 0;                             // of a pipeline, in micro-batches
   std::vector<std::vector<std::size_t>> teams_;    // crews
   std::vector<std::vector<int>> ranks_of_stages_;  // by crew
-  std::vector<Prices> memory_;                     // one a schedule that must fit
   std::vector<SizedAlike> alike_;
   std::size_t numbers_ = 1;  // of micro-batches, that are chosen by themselves
   int next_to_ = 1;
   std::optional<Choice> best_;
 };
-
-}  // namespace
-
-Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
-                  const BalanceTask& task, const Evaluations& evaluations) {
-  return Search(scenario, timed_by, must_fit, evaluations).best(task);
-}
-
-namespace {
 
 /// As written, with every GPU's number of micro-batches times the same factor, so that the samples are those of the
 /// task or the next fewer that there can be; nothing where one would do more than anybody may, or too few.
@@ -512,22 +477,16 @@ std::optional<Balanced> as_written(const Scenario& scenario, const BalanceTask& 
 /// How unlikely it fits, where that is not likely enough, whether it is of other samples, and seconds a sample.
 using Badness = std::tuple<double, bool, double>;
 
-Badness badness_of(const Balanced& choice, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
-                   const BalanceTask& task, const Evaluations& evaluations) {
-  const int steps = choice.scenario.training.gradient_accumulation_steps;
+Badness badness_of(const Balanced& choice, const ScheduleSpec& spec, const BalanceTask& task,
+                   const Evaluations& evaluations) {
   const auto is_near = [&](double samples) { return std::abs(samples / task.samples - 1) <= task.near + kRounding; };
-  double fits = kSurelyFits;
-  for (const ScheduleSpec& spec : must_fit) {
-    const Shared<Costs> costs = evaluations.costs(choice.scenario, spec);
-    fits = std::min(fits, least_likely(memory_by_kind(costs, spec, steps)).fit.probability);
-  }
+  const double fits = std::min(kSurelyFits, least_fit(choice.scenario, spec, evaluations).probability);
   // Steady steps of many micro-batches that all communicate are large plays, and each but the first takes as long.
-  if (meets_every_micro_batch(timed_by) && is_synchronous(timed_by) && !choice.scenario.training.unsteady.varies())
+  if (meets_every_micro_batch(spec) && is_synchronous(spec) && !choice.scenario.training.unsteady.varies())
     return {-fits, !is_near(samples_asked(choice.scenario)),
-            estimated_time_per_sample(choice.scenario, timed_by, evaluations)};
-  const auto play = evaluations.play(choice.scenario, timed_by, kept_to_rank(choice.scenario, timed_by));
-  const double samples = samples_per_update(*play);
-  return {-fits, !is_near(samples), play->measured.update_time.value / samples};
+            estimated_time_per_sample(choice.scenario, spec, evaluations)};
+  const auto play = evaluations.play(choice.scenario, spec, kept_to_rank(choice.scenario, spec));
+  return {-fits, !is_near(samples_per_update(*play)), time_per_sample(*play)};
 }
 
 /// Numbers of micro-batches of everybody that are tried.
@@ -547,10 +506,9 @@ int most_steps(const Scenario& scenario) {
 }
 
 /// Seconds a sample without communication: no play is faster, unless sequences are drawn shorter.
-double least_time(const Balanced& choice, const ScheduleSpec& timed_by, const Evaluations& evaluations) {
-  const Shared<Costs> costs = evaluations.costs(choice.scenario, timed_by);
-  return least_update_time(timed_by, *costs, choice.scenario.training.gradient_accumulation_steps).value /
-         choice.samples;
+double least_time(const Balanced& choice, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const Shared<Costs> costs = evaluations.costs(choice.scenario, spec);
+  return least_update_time(spec, *costs, choice.scenario.training.gradient_accumulation_steps).value / choice.samples;
 }
 
 /// Whether all communication comes after the last micro-batch: then it is the same in however many.
@@ -559,54 +517,54 @@ bool communicates_last(const ScheduleSpec& spec) {
          !spec.overlap_param_gather;
 }
 
-}  // namespace
-
-Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
-                         const std::vector<ScheduleSpec>& must_fit, const BalanceTask& task,
+/// What is the fastest a sample, as it is played (where all communicate in every micro-batch, as few of them tell:
+/// estimated_time_per_sample()), of: what balanced() chooses with the sizes as written, with chosen sizes (where
+/// task.sizes, and then also with the same number of micro-batches for all, at each number up to 8 and some above: who
+/// meets often, or hides more behind a large micro-batch, gains by fewer; where lengths are drawn with micro-batches of
+/// 1, 2, 4, 8 and 16 for all instead), and everybody's work as written, as many times as makes at most so many samples.
+/// One that is less likely to fit, where kSurelyFits is not reached, is taken only where none is likelier; one of
+/// another number of samples (to task.near) only where none is of as many, or it is the work as written: that counts
+/// per sample. So no balance is worse than none, whatever communication costs.
+Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& spec, const BalanceTask& task,
                          const Evaluations& evaluations) {
   constexpr double kBetter = 1 - 1e-9;  // of equal ones the first
   const Unsteady& unsteady = scenario.training.unsteady;
-  Search search(scenario, timed_by, must_fit, evaluations);
+  Search search(scenario, spec, evaluations);
   BalanceTask own_sizes = task;
   own_sizes.sizes = false;
   std::vector<std::pair<int, double>> played;  // most micro-batches of a GPU, and what it computes a sample
   const auto of = [&](const Balanced& choice) {
-    return std::pair(most_steps(choice.scenario), least_time(choice, timed_by, evaluations));
+    return std::pair(most_steps(choice.scenario), least_time(choice, spec, evaluations));
   };
-  Balanced best = search.best(own_sizes);
-  Badness least = badness_of(best, timed_by, must_fit, task, evaluations);
-  const auto remember = [&](const Balanced& choice, const Badness& badness) {
-    const auto [unfit, unequal, time] = badness;
-    if (unfit == -kSurelyFits && !unequal) played.push_back(of(choice));
-  };
-  remember(best, least);
-  const bool last = communicates_last(timed_by);
+  std::optional<Balanced> best;
+  Badness least;
+  const bool last = communicates_last(spec);
   // Who computes as long in as many micro-batches or more has no less to send, and hides no more of it.
   const auto is_hopeless = [&](const Balanced& choice) {
     if (unsteady.varies() || std::get<0>(least) > -kSurelyFits) return false;
     const std::pair own = of(choice);
-    return own.second > std::get<2>(least) || std::any_of(played.begin(), played.end(), [&](const auto& each) {
+    return own.second > std::get<2>(least) || std::ranges::any_of(played, [&](const auto& each) {
              return (last || each.first <= own.first) && each.second <= own.second;
            });
   };
   const auto take = [&](Balanced choice, bool of_any_samples = false) {
-    Badness badness = badness_of(choice, timed_by, must_fit, task, evaluations);
-    remember(choice, badness);
-    if (of_any_samples) std::get<1>(badness) = std::get<1>(least);
-    const auto [unfit, unequal, time] = badness;
-    if (!(Badness(unfit, unequal, time / kBetter) < least)) return;
+    Badness badness = badness_of(choice, spec, task, evaluations);
+    auto& [unfit, unequal, time] = badness;
+    if (unfit == -kSurelyFits && !unequal) played.push_back(of(choice));
+    if (of_any_samples) unequal = std::get<1>(least);
+    if (best && !(Badness(unfit, unequal, time / kBetter) < least)) return;
     best = std::move(choice);
     least = badness;
   };
+  take(search.best(own_sizes));
   if (task.sizes && !unsteady.lengths.full()) {
     // Short sequences are padded to the longest of a micro-batch: small ones waste least, which no steady time knows.
     for (int size = 1; size <= kMostPadded; size *= 2)
-      take(balanced(with_sizes(scenario, [&](std::size_t) { return size; }), timed_by, must_fit, own_sizes,
-                    evaluations));
+      take(balanced(with_size(scenario, size), spec, own_sizes, evaluations));
   } else if (task.sizes && unsteady.varies()) {
     Scenario steady = scenario;
     steady.training.unsteady = {};
-    Balanced choice = fastest_balance(steady, timed_by, must_fit, task, evaluations);
+    Balanced choice = fastest_balance(steady, spec, task, evaluations);
     choice.scenario.training.unsteady = unsteady;
     take(std::move(choice));
   } else if (task.sizes) {
@@ -620,37 +578,44 @@ Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
   }
   std::optional<Balanced> written = as_written(scenario, task);
   const bool slower = written && !unsteady.varies() && std::get<0>(least) == -kSurelyFits &&
-                      least_time(*written, timed_by, evaluations) > std::get<2>(least);
+                      least_time(*written, spec, evaluations) > std::get<2>(least);
   if (written && !slower) take(*std::move(written), true);
-  return best;
+  return *best;
 }
 
-Division divided_by_speed(const Scenario& scenario, const ScheduleSpec& spec, double samples,
+/// What a schedule's balance asks for: sizes and numbers of micro-batches chosen for it, at about so many samples an
+/// update, that are the fastest a sample. `asked` has a balance.
+Division divided_by_speed(const Scenario& scenario, const ScheduleSpec& asked, double samples,
                           const Evaluations& evaluations) {
-  const bool meets = meets_every_micro_batch(spec);
-  const bool sized = spec.balance == Balance::kSpeed;
-  const Parallel parallel = parallel_of(scenario.training, spec);
-  const int rounds = rounds_of(spec);
+  constexpr double kMostUneven = 1.05;  // time over the ideal one, above which Balance::kCounts chooses sizes too
+  const bool sized = asked.balance == Balance::kSpeed;
+  const Parallel parallel = parallel_of(scenario.training, asked);
+  const int rounds = rounds_of(asked);
   BalanceTask task{samples,
                    rounds * micro_batches_apart(parallel),
                    sized,
-                   !meets,
+                   !meets_every_micro_batch(asked),
                    sized ? kEqualSamples : kNearSamples,
                    sized,
-                   rounds * least_a_round(spec, parallel).value_or(1)};
-  Division divided{scenario, spec};
-  divided.spec.balance = Balance::kNone;
+                   rounds * least_a_round(asked, parallel).value_or(1)};
+  ScheduleSpec undivided = asked;
+  undivided.balance = Balance::kNone;
   // One that would accumulate meanwhile is timed waiting: else no division would have as many samples as are asked for.
-  ScheduleSpec timed_by = divided.spec;
-  timed_by.late_communication = LateCommunication::kWait;
+  ScheduleSpec waiting = undivided;
+  waiting.late_communication = LateCommunication::kWait;
   if (!task.sizes) {
-    const Balanced even = balanced(scenario, timed_by, {divided.spec}, task, evaluations);
+    const Balanced even = balanced(scenario, waiting, task, evaluations);
     task.sizes = even.time > kMostUneven * even.ideal;
   }
-  Balanced choice = fastest_balance(scenario, timed_by, {divided.spec}, task, evaluations);
-  divided.scenario = std::move(choice.scenario);
-  divided.as_written = choice.as_written;
-  return divided;
+  Balanced choice = fastest_balance(scenario, waiting, task, evaluations);
+  return {std::move(choice.scenario), std::move(undivided), choice.as_written};
+}
+
+}  // namespace
+
+Balanced balanced(const Scenario& scenario, const ScheduleSpec& spec, const BalanceTask& task,
+                  const Evaluations& evaluations) {
+  return Search(scenario, spec, evaluations).best(task);
 }
 
 Division Evaluations::divided(const Scenario& scenario, const ScheduleSpec& spec, double samples) const {
@@ -661,7 +626,7 @@ Division Evaluations::divided(const Scenario& scenario, const ScheduleSpec& spec
     own.scenario.training.parallel.group = split.parallel.group;
     for (NodeGroup& group : own.scenario.cluster.nodes) {
       group.micro_batch_size = split.micro_batch_size;
-      group.accumulation_steps.assign(static_cast<std::size_t>(group.gpus), split.gradient_accumulation_steps);
+      group.accumulation_steps.assign(group.gpus, split.gradient_accumulation_steps);
     }
     return divided(own.scenario, own.spec, samples);
   }

@@ -3,8 +3,6 @@
 // many samples.
 #pragma once
 
-#include <vector>
-
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
@@ -37,37 +35,16 @@ struct Balanced {
 
 /// The least time a sample, among choices of about as many samples as asked for, to task.near; what is further off than
 /// kEqualSamples must gain half as much. Where there is none, the nearest number of samples. Time is that of forward
-/// and backward passes under `timed_by`; what communicates is taken to be the same for every choice. Equal GPUs do
+/// and backward passes under `spec`; what communicates is taken to be the same for every choice. Equal GPUs do
 /// equal work: those of one device that have micro-batches of one size. Where a model is split, all GPUs of a replica
 /// do: its micro-batches take the time of its slowest stage, and (stages - 1) / chunks more of them fill its pipeline.
 ///
 /// Sizes that are tried: the written ones, those up to 8, powers of two, and three times those, or where the number of
-/// micro-batches is given those near each one's share of the work; as far as they fit into memory under every schedule
-/// of `must_fit` under which one sample does; of many groups, one kind of group at a time. Numbers of
-/// micro-batches that are tried for given sizes: the whole numbers around samples / t_k / sum(n_k b_k / t_k), t_k being
-/// the time of a micro-batch of b_k samples on each of the n_k GPUs of kind k. The same scenario gives the same choice.
-Balanced balanced(const Scenario& scenario, const ScheduleSpec& timed_by, const std::vector<ScheduleSpec>& must_fit,
-                  const BalanceTask& task, const Evaluations& evaluations);
-
-/// What is the fastest a sample, as `timed_by` plays it (where it communicates in every micro-batch, as few of them
-/// tell: estimated_time_per_sample()), of: what balanced() chooses with the sizes as written, with
-/// chosen sizes (where task.sizes, and then also with the same number of micro-batches for all, at each number up to 8
-/// and some above: who meets often, or hides more behind a large micro-batch, gains by fewer; where lengths are drawn
-/// with micro-batches of 1, 2, 4, 8 and 16 for all instead), and everybody's work as
-/// written, as many times as makes at most so many samples. One that is less likely to fit, where kSurelyFits is not
-/// reached, is taken only where none is likelier; one of another number of samples (to task.near) only where none is of
-/// as many, or it is the work as written: that counts per sample. So no balance is worse than none, whatever
-/// communication costs.
-Balanced fastest_balance(const Scenario& scenario, const ScheduleSpec& timed_by,
-                         const std::vector<ScheduleSpec>& must_fit, const BalanceTask& task,
-                         const Evaluations& evaluations);
-
-/// Above this time over the ideal one, Balance::kCounts chooses sizes too.
-inline constexpr double kMostUneven = 1.05;
-
-/// What a schedule's balance asks for: sizes and numbers of micro-batches chosen for it, at about so many samples an
-/// update. `spec` has a balance.
-Division divided_by_speed(const Scenario& scenario, const ScheduleSpec& spec, double samples,
-                          const Evaluations& evaluations);
+/// micro-batches is given those near each one's share of the work; as far as they fit into memory, if one sample does;
+/// of many groups, one kind of group at a time. Numbers of micro-batches that are tried for given sizes: the whole
+/// numbers around samples / t_k / sum(n_k b_k / t_k), t_k being the time of a micro-batch of b_k samples on each of the
+/// n_k GPUs of kind k. The same scenario gives the same choice.
+Balanced balanced(const Scenario& scenario, const ScheduleSpec& spec, const BalanceTask& task,
+                  const Evaluations& evaluations);
 
 }  // namespace accosim

@@ -7,7 +7,6 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 
@@ -59,5 +58,13 @@ const ScheduleSpec* schedule_labelled(const Scenario& scenario, const std::strin
 }
 
 const ScheduleSpec& baseline_of(const Scenario& scenario) { return *schedule_labelled(scenario, scenario.baseline); }
+
+JsonValue usual_entry(const ScheduleTraits& traits, const std::string& label, const ScheduleSpec& dtypes) {
+  return json_object({{"name", traits.name},
+                      {"label", label},
+                      {"parameter_dtype", name_of(dtypes.parameter_dtype)},
+                      {"gradient_dtype", name_of(dtypes.gradient_dtype)},
+                      {"optimizer_dtype", name_of(dtypes.optimizer_dtype)}});
+}
 
 }  // namespace accosim

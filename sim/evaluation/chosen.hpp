@@ -1,11 +1,13 @@
-// Which of a scenario's schedules are meant.
+// Which of a scenario's schedules are meant, and how one is written that is not among them.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 
@@ -20,5 +22,8 @@ std::vector<int> schedules_named(const Scenario& scenario, const std::string& op
 const ScheduleSpec* schedule_labelled(const Scenario& scenario, const std::string& label);
 /// The one that the others are compared with.
 const ScheduleSpec& baseline_of(const Scenario& scenario);
+
+/// An entry of "schedules": that schedule in its usual form, with the dtypes of another.
+JsonValue usual_entry(const ScheduleTraits& traits, const std::string& label, const ScheduleSpec& dtypes);
 
 }  // namespace accosim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <tuple>
 #include <utility>
 
 #include "models/spec/cluster.hpp"
@@ -21,25 +22,6 @@ struct Question {
   Cluster cluster;
 
   bool operator==(const Question&) const = default;
-};
-
-/// What a division reads besides: of how many samples.
-struct DivisionQuestion {
-  Question setting;
-  NetworkKind network = NetworkKind::kSimgrid;
-  double samples = 0;
-
-  bool operator==(const DivisionQuestion&) const = default;
-};
-
-/// What a play reads besides: how many micro-batches, and what is kept of it.
-struct PlayQuestion {
-  Question setting;
-  NetworkKind network = NetworkKind::kSimgrid;
-  int accumulation_steps = 1;
-  Keep keep = Keep::kLastUpdate;
-
-  bool operator==(const PlayQuestion&) const = default;
 };
 
 Question setting_of(const Scenario& scenario, const ScheduleSpec& spec) {
@@ -98,19 +80,16 @@ class Memory {
   std::size_t held_ = 0;
 };
 
-}  // namespace
-
-namespace {
-
 /// Its work is not that of the scenario.
 bool is_divided(const ScheduleSpec& spec) { return spec.balance != Balance::kNone || spec.micro_batch_size > 0; }
 
 }  // namespace
 
 struct Evaluations::Remembered {
-  Memory<DivisionQuestion, Division> divided;
+  // A division reads of how many samples, a play how many micro-batches an update has and what is kept of it, too.
+  Memory<std::tuple<NetworkKind, double, Question>, Division> divided;
   Memory<Question, Shared<Costs>> costs;
-  Memory<PlayQuestion, std::shared_ptr<const SteadyPlay>> plays;
+  Memory<std::tuple<NetworkKind, int, Keep, Question>, std::shared_ptr<const SteadyPlay>> plays;
 };
 
 Evaluations::Evaluations(NetworkKind network) : network_(network), remembered_(std::make_shared<Remembered>()) {}
@@ -123,7 +102,7 @@ Evaluations Evaluations::on(NetworkKind network) const {
 
 Division Evaluations::known_division(const Scenario& scenario, const ScheduleSpec& spec, double samples,
                                      const std::function<Division()>& divide) const {
-  return remembered_->divided.of({setting_of(scenario, spec), network_, samples}, divide,
+  return remembered_->divided.of({network_, samples, setting_of(scenario, spec)}, divide,
                                  [](const Division& each) { return each.scenario.cluster.nodes.size(); });
 }
 
@@ -146,7 +125,7 @@ std::shared_ptr<const SteadyPlay> Evaluations::play(const Scenario& scenario, co
   Question setting = setting_of(scenario, spec);
   setting.training.gradient_accumulation_steps = 1;  // those that are played are given
   return remembered_->plays.of(
-      {std::move(setting), network_, accumulation_steps, keep},
+      {network_, accumulation_steps, keep, std::move(setting)},
       [&] {
         return std::make_shared<const SteadyPlay>(
             play_steady(costs(scenario, spec), spec, accumulation_steps, network_, keep));

@@ -145,8 +145,8 @@ RankMeasure Recorder::measure_rank(const Rank& rank, int first, int last) const 
   }
   const auto begin = rank.rounds.begin() + rank.updates[first].rounds_to;
   const auto end = rank.rounds.begin() + rank.updates[last].rounds_to;
-  result.least_per_round = *std::min_element(begin, end);
-  result.most_per_round = *std::max_element(begin, end);
+  result.micro_batches_per_round_min = *std::min_element(begin, end);
+  result.micro_batches_per_round_max = *std::max_element(begin, end);
   result.last_micro_batch = result.first_micro_batch + micro_batches;
   result.micro_batches_per_update = static_cast<double>(micro_batches) / updates;
   result.micro_batches_per_round = static_cast<double>(micro_batches) / static_cast<double>(end - begin);

@@ -13,12 +13,13 @@
 
 namespace accosim {
 
-/// One rank of the graph over the steady updates.
+/// One rank of the graph over the steady updates. A round lies between two buffer swaps, and is an update where a
+/// schedule has no rounds.
 struct RankMeasure {
   double micro_batches_per_update = 0;
-  double micro_batches_per_round = 0;
-  std::int64_t least_per_round = 0;
-  std::int64_t most_per_round = 0;
+  double micro_batches_per_round = 0;  ///< mean over the steady rounds
+  std::int64_t micro_batches_per_round_min = 0;
+  std::int64_t micro_batches_per_round_max = 0;
   double idle_fraction = 0;       ///< of the time in which no kernel of the model, optimizer or copies runs
   Seconds exposed_communication;  ///< per update: communicating while no kernel runs
   Bytes sent;                     ///< per update

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/schedule.hpp"
 
@@ -34,6 +33,10 @@ Seconds evaluation_pass(const ScheduleSpec& spec, const Costs& costs, int kind, 
 }
 
 }  // namespace
+
+double PauseCost::done_meanwhile() const {
+  return std::max(0.0, std::accumulate(micro_batches.begin(), micro_batches.end(), 0.0));
+}
 
 std::vector<int> ranks_in(const Pause& pause, const ScheduleSpec& spec, const Costs& costs) {
   if (pause.ranks.empty() || !evaluates_together(pause, spec)) return pause.ranks;

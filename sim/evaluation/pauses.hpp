@@ -15,11 +15,15 @@ namespace accosim {
 
 struct PauseCost {
   std::string name;
-  Seconds lasts;                      ///< on the slowest of its ranks
-  Seconds time;                       ///< by which one pause delays the updates
-  std::vector<double> micro_batches;  ///< by rank: those that are done more for one pause, while others wait
-  double every_updates = 1;           ///< updates from one to the next
+  Seconds lasts;                        ///< on the slowest of its ranks
+  Seconds time;                         ///< by which one pause delays the updates
+  std::vector<double> micro_batches{};  ///< by rank: those that are done more for one pause, while others wait
+  double every_updates = 1;             ///< updates from one to the next
   bool crowded = false;  ///< they come more than once an update, or before the last is over: as if they did not
+
+  /// Micro-batches that all ranks together do more for one pause. Never less than 0: where no rank gains by it, what
+  /// remains is that the pausing ones do fewer.
+  double done_meanwhile() const;
 };
 
 /// The ranks that take part in it, ascending; empty: all. Those that it names or, where it evaluates and no rank has

@@ -9,8 +9,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/bound.hpp"
-#include "sim/evaluation/steady.hpp"
-#include "sim/schedules/schedule.hpp"
+#include "sim/evaluation/resident.hpp"
 
 namespace accosim {
 namespace {
@@ -34,6 +33,18 @@ Scenario at_steps(Scenario scenario, int n) {
 }
 
 }  // namespace
+
+double time_per_sample(const SteadyPlay& play) { return play.measured.update_time.value / samples_per_update(play); }
+
+double least_time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const Shared<Costs> costs = evaluations.costs(scenario, spec);
+  return least_update_time(spec, costs, scenario.training.gradient_accumulation_steps).value / samples_asked(scenario);
+}
+
+Fit least_fit(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const int steps = scenario.training.gradient_accumulation_steps;
+  return least_likely(memory_by_kind(evaluations.costs(scenario, spec), spec, steps)).fit;
+}
 
 int common_steps(const Scenario& scenario) {
   int common = 0;
@@ -64,10 +75,8 @@ double estimated_time_per_sample(const Scenario& asked, const ScheduleSpec& aske
   const int common = common_steps(scenario);
   const int stages = scenario.training.parallel.pipeline;
   const int filled = 2 * std::max(stages, micro_batches_apart(parallel_of(scenario.training, spec)));
-  if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed) {
-    const auto play = evaluations.play(scenario, spec, kept_to_rank(scenario, spec));
-    return play->measured.update_time.value / samples_per_update(*play);
-  }
+  if (common <= (stages > 1 ? filled : kMore) || traits_of(spec).delayed)
+    return time_per_sample(*evaluations.play(scenario, spec, kept_to_rank(scenario, spec)));
   const auto time_at = [&](int n) {
     return replayed_at(scenario, spec, n, evaluations, kept_to_rank(scenario, spec)).first;
   };

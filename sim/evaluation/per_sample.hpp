@@ -1,14 +1,24 @@
-// How long a sample takes at the batch that is asked for, from plays of few micro-batches: to rank by. And the same
-// work as many times, of which a batch is made where GPUs do unlike numbers of micro-batches.
+// What is ranked by: how long a sample takes, in a play, at least, or from plays of few micro-batches at the batch that
+// is asked for; and how likely all fits. And the same work as many times, of which a batch is made where GPUs do unlike
+// numbers of micro-batches.
 #pragma once
 
 #include <utility>
 
+#include "models/price/fit_verdict.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/evaluation/steady.hpp"
 
 namespace accosim {
+
+/// Seconds a sample.
+double time_per_sample(const SteadyPlay& play);
+/// The same without a play: no play at the batch that is asked for takes less (least_update_time()).
+double least_time_per_sample(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
+/// Of the kind of rank that is least likely to fit.
+Fit least_fit(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 
 /// Greatest common divisor of what the GPUs do for an update: all can do that part of it.
 int common_steps(const Scenario& scenario);

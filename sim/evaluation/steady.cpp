@@ -153,7 +153,7 @@ void add_cost(SteadyPlay& play, const PauseCost& cost) {
   for (std::size_t r = 0; r < more.size(); ++r) {
     RankMeasure& rank = measured.ranks[r];
     // All of it in one round: that in which the others wait for the paused ranks.
-    rank.most_per_round += static_cast<std::int64_t>(std::ceil(more[r] * cost.every_updates));
+    rank.micro_batches_per_round_max += static_cast<std::int64_t>(std::ceil(more[r] * cost.every_updates));
     const double grown = 1 + more[r] / rank.micro_batches_per_update;
     // What is done more is forward and backward, as most of what is done anyhow.
     rank.idle_fraction = std::max(0.0, 1 - (1 - rank.idle_fraction) * grown * (before / measured.update_time));

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "sim/explain/windows.hpp"
-#include "sim/result/pause_results.hpp"
 
 namespace accosim {
 
@@ -58,7 +57,7 @@ Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
     explanation.notes.push_back(in_words(*bound));
   for (std::string& note : evidence_notes(play.costs->cluster)) explanation.notes.push_back(std::move(note));
-  explanation.pauses = pause_results(play);
+  explanation.pauses = play.pauses;
   if (play.costs->pace.unsteady.varies()) explanation.drawn_mean = play.measured.update_time;
   return explanation;
 }

@@ -48,7 +48,7 @@ struct Explanation {
   std::optional<SplitCosts> split{};     ///< where the model is split
   std::vector<OperatorTable> operators;  ///< one a kind of rank; of stages that are alike together
   std::vector<std::string> notes;        ///< what bounds what the path shows, such as a window
-  std::vector<PauseResult> pauses;       ///< which the path leaves out
+  std::vector<PauseCost> pauses;         ///< which the path leaves out
   std::optional<Seconds> drawn_mean;     ///< where the path is of one update of many that differ: their mean
   /// What as many samples would take if computation and communication on one GPU did not slow each other; absent where
   /// nobody asked.

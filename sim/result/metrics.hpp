@@ -11,12 +11,12 @@
 #include "models/price/interval.hpp"
 #include "models/price/memory.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/evaluation/measure.hpp"
+#include "sim/evaluation/pauses.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/result/way_to_fit.hpp"
 
 namespace accosim {
-
-struct Costs;
 
 /// Ranks that follow each other.
 struct RankRange {
@@ -28,16 +28,10 @@ struct RankRange {
 /// "0-3,5".
 std::string in_words(const std::vector<RankRange>& ranges);
 
-/// What each of some ranks does that all do the same: micro-batches in one round (between two buffer swaps; an update
-/// where a schedule has no rounds).
-struct RankResult {
+/// What each of some ranks does that all do the same.
+struct RankResult : RankMeasure {
   std::vector<RankRange> ranks;  ///< ascending
   std::string device;
-  double micro_batches_per_round = 0;  ///< mean over the steady rounds
-  std::int64_t micro_batches_per_round_min = 0;
-  std::int64_t micro_batches_per_round_max = 0;
-  double micro_batches_per_update = 0;
-  double idle_fraction = 0;
 
   int count() const;
 };
@@ -78,16 +72,6 @@ struct SteadyState {
   int averaged = 0;          ///< the last ones: one period, or what is left of the play once it has settled
   double halves_differ = 0;  ///< mean time of the later half of those over that of the earlier, less 1; 0 of a period
   std::optional<Seconds> lockstep{};  ///< of an update in lockstep, which any disturbance ends: SteadyPlay::lockstep
-};
-
-/// What a pause costs.
-struct PauseResult {
-  std::string name;
-  Seconds lasts;             ///< on the slowest of its ranks
-  Seconds cost;              ///< by which one pause delays the updates
-  double micro_batches = 0;  ///< that all ranks together do more meanwhile; never less than 0
-  double every_updates = 1;  ///< updates from one to the next
-  bool crowded = false;      ///< it would come again before the updates are over it
 };
 
 /// A figure over several seeds.
@@ -165,7 +149,7 @@ struct RunResult : Metrics {
   MemoryParts memory_parts;
   SteadyState steady;
   std::optional<DrawnUpdates> drawn;  ///< where micro-batches are not alike
-  std::vector<PauseResult> pauses;
+  std::vector<PauseCost> pauses;
   std::optional<SeedBands> seeds;  ///< where several were asked for; all else is of the first
   std::vector<KindMemory> memory_by_kind;
   WaysToFit ways_to_fit;  ///< none where it fits

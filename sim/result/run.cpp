@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
+#include "models/base/reader.hpp"
 #include "models/base/stages.hpp"
 #include "models/base/statistics.hpp"
+#include "models/price/pace.hpp"
 #include "models/price/spread.hpp"
+#include "models/read/read_schedule.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -18,9 +20,6 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/per_sample.hpp"
-#include "sim/result/pause_results.hpp"
-#include "sim/result/phases.hpp"
-#include "sim/result/statistics.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {
@@ -150,16 +149,18 @@ std::vector<RankResult> rank_results(const SteadyPlay& play) {
       continue;
     }
     known.emplace_back(group, results.size());
-    const RankMeasure& measure = play.measured.ranks[played];
-    results.push_back({{{rank, rank}},
-                       play.costs->kinds[play.costs->kind_of[rank]].device.name,
-                       measure.micro_batches_per_round,
-                       measure.least_per_round,
-                       measure.most_per_round,
-                       measure.micro_batches_per_update,
-                       measure.idle_fraction});
+    results.push_back(
+        {play.measured.ranks[played], {{rank, rank}}, play.costs->kinds[play.costs->kind_of[rank]].device.name});
   }
   return results;
+}
+
+/// By the schedule's row; a single replica does not drift.
+Statistics statistics_of(const ScheduleSpec& spec, const Costs& costs) {
+  if (spec.estimate == EstimateOf::kLocal && costs.ranks() > 1) return Statistics::kLocalEstimate;
+  const Statistics statistics = traits_of(spec).statistics;
+  const bool alone = costs.layout.size(Dim::kReplica) < 2;
+  return statistics == Statistics::kReplicasDrift && alone ? Statistics::kSynchronous : statistics;
 }
 
 /// Of a play of the scenario with its work divided, if it asks for that.
@@ -191,7 +192,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
     result.update_time_high = std::max(result.update_time_high, *play.lockstep);
   }
   if (play.costs->pace.unsteady.varies()) result.drawn = drawn_updates(play);
-  result.pauses = pause_results(play);
+  result.pauses = play.pauses;
   add_memory(result, scenario, spec, play.costs);
   result.ranks = rank_results(play);
   if (const auto published = scenario.published.find(spec.label); published != scenario.published.end()) {
@@ -212,9 +213,8 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
   const int common = common_steps(scenario);
   if (!own.as_written && std::abs(samples_asked(scenario) / samples - 1) <= kNearSamples) {
     const auto play = evaluations.play(scenario, spec);
-    const double done = samples_per_update(*play);
-    if (done > samples * (1 + kNearSamples)) return std::nullopt;
-    return play->measured.update_time.value / done;
+    if (samples_per_update(*play) > samples * (1 + kNearSamples)) return std::nullopt;
+    return time_per_sample(*play);
   }
   const double steps = samples / (samples_asked(scenario) / common) / unit;
   if (steps < 1 - 1e-9) return std::nullopt;
@@ -317,6 +317,21 @@ std::optional<Interval> interval_of(const std::optional<double>& speedup, const 
 
 }  // namespace
 
+std::optional<Phases> phases_of(const Scenario& scenario, const ScheduleSpec& spec) {
+  if (spec.synchronous_updates == 0) return std::nullopt;
+  Phases phases;
+  JsonValue entry = usual_entry(plain_schedule(), spec.label, spec);
+  Diagnostics diagnostics;
+  phases.first = read_schedule(entry, "", scenario.training, scenario.cluster, diagnostics);
+  phases.first.balance = spec.balance;
+  phases.later = spec;
+  phases.later.synchronous_updates = 0;
+  const double length = mean_length(scenario.training.unsteady.lengths, scenario.training.sequence_length);
+  const double updates = scenario.training.train_tokens / (samples_asked(scenario) * length);
+  phases.share = std::min(1.0, spec.synchronous_updates / updates);
+  return phases;
+}
+
 std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec& asked_spec, double samples,
                                       const Evaluations& evaluations) {
   if (const std::optional<Phases> phases = phases_of(asked, asked_spec)) {
@@ -391,12 +406,12 @@ EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, i
 }
 
 EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
-                           const std::vector<PauseResult>& pauses) {
+                           const std::vector<PauseCost>& pauses) {
   return fold_flows(graph_of_all_flows(costs, spec, accumulation_steps, updates, pauses));
 }
 
 EventGraph graph_of_all_flows(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
-                              const std::vector<PauseResult>& pauses) {
+                              const std::vector<PauseCost>& pauses) {
   if (pauses.empty()) return build(spec, costs, accumulation_steps, updates);
   Costs paused = costs;
   const double marks = updates_per_mark(spec);

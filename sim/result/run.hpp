@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "models/price/price.hpp"
@@ -27,6 +26,17 @@ std::optional<double> time_per_sample(const Scenario& asked, const ScheduleSpec&
 std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec& spec, double samples,
                                     const Evaluations& evaluations, const Tuned& tuned);
 
+/// Post-local SGD (arXiv 1808.07217): a training's first updates are synchronous, the later ones those of replicas by
+/// themselves. Each phase is played by itself; figures are the means over the updates of the whole training.
+struct Phases {
+  ScheduleSpec first, later;
+  double share = 0;  ///< of the first phase in the updates of the training
+};
+
+/// Absent where there is one phase. The first is DDP as the training's framework has it, in the same dtypes; a training
+/// has as many updates as its tokens fill at the samples that are asked for.
+std::optional<Phases> phases_of(const Scenario& scenario, const ScheduleSpec& spec);
+
 /// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice(). `keep`:
 /// kFewUpdates, which takes less, or kLastUpdate.
 RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
@@ -42,9 +52,9 @@ EventGraph graph_for_trace(const Scenario& scenario, const ScheduleSpec& spec, i
 /// The same at costs that are known, with the pauses of that schedule's result, in the training's order: each when so
 /// many updates have ended.
 EventGraph graph_for_trace(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
-                           const std::vector<PauseResult>& pauses = {});
+                           const std::vector<PauseCost>& pauses = {});
 /// The same with every flow by itself, to ask what each link carries.
 EventGraph graph_of_all_flows(const Costs& costs, const ScheduleSpec& spec, int accumulation_steps, int updates,
-                              const std::vector<PauseResult>& pauses);
+                              const std::vector<PauseCost>& pauses);
 
 }  // namespace accosim

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "models/base/json.hpp"
@@ -21,10 +21,10 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "sim/evaluation/bound.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/per_sample.hpp"
-#include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/changes.hpp"
 
 namespace accosim {
 namespace {
@@ -78,11 +78,7 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTr
   AddedSchedule added;
   added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
   if (!own) added.set = sets_of(scenario, form.framework);
-  added.entry = json_object({{"name", traits.name},
-                             {"label", added.form},
-                             {"parameter_dtype", name_of(dtypes.parameter_dtype)},
-                             {"gradient_dtype", name_of(dtypes.gradient_dtype)},
-                             {"optimizer_dtype", name_of(dtypes.optimizer_dtype)}});
+  added.entry = usual_entry(traits, added.form, dtypes);
   for (const JsonMember& key : form.keys) added.entry.members.push_back(key);
   std::optional<ScheduleSpec> spec = read_entry(scenario, form.framework, added.entry);
   if (!spec) return std::nullopt;
@@ -215,21 +211,17 @@ std::optional<Candidate> at_size(const Scenario& scenario, Candidate candidate, 
   return candidate;
 }
 
-/// How unlikely it fits, where that is not likely enough, then seconds a sample.
-using Badness = std::tuple<double, double>;
+/// Of two candidates the one that is likelier to fit is better, then the faster one.
+struct Badness {
+  double unfit = 0;  ///< minus the probability to fit, where that is not likely enough
+  double time = 0;   ///< seconds a sample
+
+  auto operator<=>(const Badness&) const = default;
+  bool fits() const { return unfit <= -WinnerRule{}.fit_probability; }
+};
 
 double unfit(const Division& own, const Evaluations& evaluations) {
-  const int steps = own.scenario.training.gradient_accumulation_steps;
-  const auto kinds = memory_by_kind(evaluations.costs(own.scenario, own.spec), own.spec, steps);
-  return -std::min(least_likely(kinds).fit.probability, WinnerRule{}.fit_probability);
-}
-
-/// Seconds a sample, without a play: no play takes less.
-double least_time(const Division& own, const Evaluations& evaluations) {
-  const Scenario& scenario = own.scenario;
-  const Shared<Costs> costs = evaluations.costs(scenario, own.spec);
-  return least_update_time(own.spec, *costs, scenario.training.gradient_accumulation_steps).value /
-         samples_asked(scenario);
+  return -std::min(least_fit(own.scenario, own.spec, evaluations).probability, WinnerRule{}.fit_probability);
 }
 
 bool is_playable(const Division& own) {
@@ -260,16 +252,16 @@ class Ranked {
         if (std::optional<Candidate> candidate = at_size(scenario_, each, size)) {
           Division own = division_of(candidate->spec);
           if (!is_playable(own)) continue;
-          const Badness least{unfit(own, evaluations_), least_time(own, evaluations_)};
+          const Badness least{unfit(own, evaluations_), least_time_per_sample(own.scenario, own.spec, evaluations_)};
           all.push_back({std::move(*candidate), std::move(own), least});
         }
-    std::stable_sort(all.begin(), all.end(), [](const Entrant& a, const Entrant& b) { return a.least < b.least; });
+    std::ranges::stable_sort(all, {}, &Entrant::least);
     return all;
   }
 
   void rank(Entrant& entrant) const {
-    entrant.rank = Badness(std::get<0>(entrant.least),
-                           estimated_time_per_sample(entrant.own.scenario, entrant.own.spec, evaluations_));
+    const Division& own = entrant.own;
+    entrant.rank = {entrant.least.unfit, estimated_time_per_sample(own.scenario, own.spec, evaluations_)};
   }
 
  private:
@@ -303,20 +295,21 @@ struct Played {
 /// The fastest so far, on the scenario's network.
 class Fastest {
  public:
-  Fastest(const Scenario& scenario, const Evaluations& evaluations) : scenario_(scenario), evaluations_(evaluations) {}
+  Fastest(const Scenario& scenario, const Evaluations& evaluations)
+      : ranked(scenario, evaluations.on(NetworkKind::kReference)), scenario_(scenario), evaluations_(evaluations) {}
 
   void play(const Candidate& candidate) {
     const Division own = evaluations_.divided(scenario_, balanced_where_unlike(candidate.spec, scenario_));
     if (!is_playable(own)) return;
     const auto play = evaluations_.play(own.scenario, own.spec);
-    const Badness badness{unfit(own, evaluations_), play->measured.update_time.value / samples_per_update(*play)};
+    const Badness badness{unfit(own, evaluations_), time_per_sample(*play)};
     // Of equally fast ones the scenario's own.
     const bool own_entry = best && badness == best->badness && candidate.added.own() && !best->candidate.added.own();
     if (!best || own_entry || badness < best->badness) best = Played{candidate, badness};
   }
 
   /// Contention makes none faster: what is behind without it need not be played, nor what takes longer to compute.
-  void search(const Candidates& candidates, Ranked& ranked) {
+  void search(const Candidates& candidates) {
     const bool small = gpu_count(scenario_.cluster) < kManyGpus;
     const std::size_t most = scenario_.training.unsteady.varies() ? 2 : small ? 12 : 6;
     std::vector<Entrant> all = ranked.entrants(candidates);
@@ -329,9 +322,8 @@ class Fastest {
       ranked.rank(each);
       first = first ? std::min(*first, *each.rank) : *each.rank;
     }
-    std::stable_sort(all.begin(), all.end(), [](const Entrant& a, const Entrant& b) {
-      return std::pair(!a.rank, a.rank.value_or(a.least)) < std::pair(!b.rank, b.rank.value_or(b.least));
-    });
+    std::ranges::stable_sort(all, {},
+                             [](const Entrant& each) { return std::pair(!each.rank, each.rank.value_or(each.least)); });
     std::size_t plays = 0;
     for (Entrant& each : all) {
       if (plays == most) return;
@@ -344,15 +336,15 @@ class Fastest {
   }
 
   std::optional<Played> best;
+  Ranked ranked;
 
  private:
   bool is_behind(const Badness& rank) const {
     constexpr double kClearly = 1.001;
     if (!best || scenario_.training.unsteady.varies()) return false;
-    const auto [unfit, time] = best->badness;
     // Of unlike GPUs its own division may fit where the one that it was ranked under does not.
-    if (std::get<0>(rank) > unfit) return identical_ranks(scenario_.cluster);
-    return std::get<0>(rank) == unfit && std::get<1>(rank) > kClearly * time;
+    if (rank.unfit > best->badness.unfit) return identical_ranks(scenario_.cluster);
+    return rank.unfit == best->badness.unfit && rank.time > kClearly * best->badness.time;
   }
 
   const Scenario& scenario_;
@@ -413,9 +405,8 @@ RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& 
   if (forms.empty() && micro_batches(scenario).size() == 1) return best;
   forms.push_back(candidate);
   for (const Entrant& each : ranked.entrants(forms)) {
-    const double tokens = scenario.training.sequence_length / std::get<1>(each.least);  // a second, at most
-    const bool unfit = std::get<0>(each.least) > -rule.fit_probability;
-    if (unfit || (!drawn && badness(best) <= std::pair(false, -tokens))) continue;
+    const double tokens = scenario.training.sequence_length / each.least.time;  // a second, at most
+    if (each.least.unfit > -rule.fit_probability || (!drawn && badness(best) <= std::pair(false, -tokens))) continue;
     take(each.candidate);
     if (drawn && !pads(scenario)) break;
   }
@@ -423,22 +414,22 @@ RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& 
 }
 
 /// Searches the forms that the scenario's framework has and its own synchronous ones, then other chunks of the best.
-void search_own(const Scenario& scenario, const ScheduleSpec& dtypes, Fastest& fastest, Ranked& ranked,
+void search_own(const Scenario& scenario, const ScheduleSpec& dtypes, Fastest& fastest,
                 const Evaluations& evaluations) {
   Steps steps(2);
   Candidates own = tuned_candidates(scenario, dtypes, true);
   const Candidates written = own_synchronous(scenario);
   own.insert(own.end(), written.begin(), written.end());
-  fastest.search(own, ranked);
+  fastest.search(own);
   steps.over();
   if (const std::optional<Played>& best = fastest.best) {
     Candidates others = with_other_chunks(scenario, best->candidate);
     // Where it does not fit, fewer chunks are a way out if they do, and else only slower.
-    if (std::get<0>(best->badness) > -WinnerRule{}.fit_probability)
+    if (!best->badness.fits())
       std::erase_if(others, [&](const Candidate& each) {
-        return unfit(evaluations.divided(scenario, each.spec), evaluations) > -WinnerRule{}.fit_probability;
+        return !Badness{unfit(evaluations.divided(scenario, each.spec), evaluations)}.fits();
       });
-    fastest.search(others, ranked);
+    fastest.search(others);
   }
   if (pads(scenario) && fastest.best) {
     Candidate best = fastest.best->candidate;
@@ -456,7 +447,7 @@ std::optional<Scenario> with_grown_batch(const Scenario& scenario, double sample
   Scenario grown = scenario;
   Training& training = grown.training;
   std::vector<NodeGroup>& groups = grown.cluster.nodes;
-  if (std::any_of(groups.begin(), groups.end(), [](const NodeGroup& each) { return !each.accumulation_steps.empty(); }))
+  if (std::ranges::any_of(groups, [](const NodeGroup& each) { return !each.accumulation_steps.empty(); }))
     return std::nullopt;
   const double times = std::min(samples / samples_asked(scenario), kMostGrown) + kRounding;
   const int apart = micro_batches_apart(training.parallel);
@@ -482,14 +473,13 @@ void tune_grown(const Scenario& scenario, double samples, const ScheduleSpec& dt
   const std::optional<Scenario> grown = with_grown_batch(scenario, samples);
   if (!grown) return;
   const double own = samples_asked(*grown);
-  if (std::any_of(known.begin(), known.end(), [&](const TunedBatch& each) { return each.samples == own; })) return;
-  Ranked ranked(*grown, evaluations.on(NetworkKind::kReference));
+  if (std::ranges::find(known, own, &TunedBatch::samples) != known.end()) return;
   Fastest fastest(*grown, evaluations);
-  search_own(*grown, dtypes, fastest, ranked, evaluations);
-  if (!fastest.best || std::get<0>(fastest.best->badness) > -WinnerRule{}.fit_probability) return;
+  search_own(*grown, dtypes, fastest, evaluations);
+  if (!fastest.best || !fastest.best->badness.fits()) return;
   const auto& [candidate, badness] = *fastest.best;
   const AddedSchedule added = written_down(candidate, balanced_where_unlike(candidate.spec, *grown));
-  known.push_back({own, std::get<1>(badness), added.name()});
+  known.push_back({own, badness.time, added.name()});
 }
 
 /// Of the chosen that are delayed or local the one that would win among them. One whose batch grows is there at the
@@ -526,34 +516,32 @@ Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations&
   Tuned tuned;
   if (chosen.empty()) return tuned;
   // Whose dtypes all have: those of the first that is delayed or local, where there is one.
-  auto challenger = std::find_if_not(scenario.schedules.begin(), scenario.schedules.end(), is_synchronous);
+  auto challenger = std::ranges::find_if_not(scenario.schedules, is_synchronous);
   if (challenger == scenario.schedules.end()) challenger = scenario.schedules.begin();
   const ScheduleSpec dtypes = *challenger;
-  Ranked ranked(scenario, evaluations.on(NetworkKind::kReference));
   Fastest fastest(scenario, evaluations);
   Steps steps(4);  // what is written, the framework's own, those of others, the delayed ones
   // What is asked for is played anyhow.
   for (const Candidate& each : own_synchronous(scenario))
-    if (std::find(chosen.begin(), chosen.end(), static_cast<int>(each.added.index)) != chosen.end()) fastest.play(each);
+    if (std::ranges::find(chosen, static_cast<int>(each.added.index)) != chosen.end()) fastest.play(each);
   steps.over();
-  search_own(scenario, dtypes, fastest, ranked, evaluations);
+  search_own(scenario, dtypes, fastest, evaluations);
   steps.over();
   const std::optional<Played> best = fastest.best;
   if (!best) return tuned;
-  fastest.search(tuned_candidates(scenario, dtypes, false), ranked);
+  fastest.search(tuned_candidates(scenario, dtypes, false));
   steps.over();
   const std::optional<Played>& other = fastest.best;
   const ScheduleSpec synchronous = balanced_where_unlike(best->candidate.spec, scenario);
-  tuned.by_batch = {
-      {samples_asked(scenario), std::get<1>(best->badness), written_down(best->candidate, synchronous).name()}};
+  tuned.by_batch = {{samples_asked(scenario), best->badness.time, written_down(best->candidate, synchronous).name()}};
   const auto best_at = [&](double samples) {
     tune_grown(scenario, samples, dtypes, evaluations, tuned.by_batch);
     const double time =
-        time_per_sample(scenario, accumulating(synchronous), samples, evaluations).value_or(std::get<1>(best->badness));
+        time_per_sample(scenario, accumulating(synchronous), samples, evaluations).value_or(best->badness.time);
     const TunedBatch* const there = tuned.at(samples);
     return there == nullptr ? time : std::min(time, there->time);
   };
-  const std::optional<Candidate> delayed = best_delayed(scenario, chosen, ranked, best_at, evaluations, rule);
+  const std::optional<Candidate> delayed = best_delayed(scenario, chosen, fastest.ranked, best_at, evaluations, rule);
   if (delayed && delayed->added.name() == delayed->added.form) {
     tuned.delayed = delayed->added;
     if (columns) chosen.push_back(static_cast<int>(delayed->added.index));
@@ -561,8 +549,8 @@ Tuned add_tuned(Scenario& scenario, std::vector<int>& chosen, const Evaluations&
     tuned.delayed = add(scenario, chosen, *delayed, delayed->spec, kBestDelayedRow);
   }
   tuned.synchronous = add(scenario, chosen, best->candidate, synchronous, kBestSynchronousRow);
-  const double times = std::get<1>(best->badness) / std::get<1>(other->badness);
-  if (std::get<0>(best->badness) == std::get<0>(other->badness) && times > kNoticeablyFaster)
+  const double times = best->badness.time / other->badness.time;
+  if (best->badness.unfit == other->badness.unfit && times > kNoticeablyFaster)
     tuned.elsewhere = Elsewhere{written_down(other->candidate, balanced_where_unlike(other->candidate.spec, scenario)),
                                 title_of(other->candidate.framework), times};
   return tuned;
@@ -584,8 +572,7 @@ std::optional<Beyond> beyond_schedules(const WhatIf& what_if, std::size_t best) 
   if (scenario.training.parallel.pipeline > 1 && !identical_ranks(scenario.cluster))
     settings.insert(settings.begin(), "/training/parallel/stage_layers=speed");
   for (const char* const each : settings) {
-    std::vector<std::string> set = beyond.set;
-    set.emplace_back(each);
+    std::vector<std::string> set = joined(beyond.set, {each});
     const std::optional<RunResult> then = result_with(set);
     const double times = then ? then->tokens_per_second / now->tokens_per_second : 0;
     const bool fits = then && (then->fits() || !now->fits());

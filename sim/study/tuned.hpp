@@ -22,15 +22,9 @@ inline constexpr const char* kBestDelayedRow = "best delayed or local";
 /// the chosen schedules is delayed or local, and Tuned::synchronous. The first is not added where it is one of the
 /// chosen as it is written: Tuned::delayed then has its place.
 ///
-/// Each is the fastest per sample at the batch that is asked for, over every way to split the samples of a GPU into
-/// micro-batches (of unlike GPUs, whose work is divided by speed, as it is written), on the scenario's own kernels.
-/// Those that fit with WinnerRule's probability come first; where none does, the one that is likeliest to fit is taken.
-///
-/// The synchronous one is of the scenario's own and of the TunedForms that its framework has, with the dtypes of its
-/// first delayed or local schedule, or else of its first one. Forms are ranked on the contention-free network without
-/// what is drawn; those that come within a few percent of the first, and the scenario's own, are played. A form of
-/// another framework that is faster still becomes Tuned::elsewhere. The other one is of the chosen schedules that
-/// are delayed or local; who breaks the `rule` comes after who does not.
+/// Each is the fastest per sample at the batch that is asked for, on the scenario's own kernels; the other one of the
+/// chosen schedules, of which who breaks the `rule` comes after who does not. What is tried, and how: README.md. A form
+/// of another framework that is faster than the best synchronous one becomes Tuned::elsewhere.
 ///
 /// Adds nothing where the scenario can run no synchronous schedule. In a table that has both as `columns` at every
 /// point the place of a first one that is not added stands in `chosen` once more.

@@ -11,6 +11,7 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/knobs/settings.hpp"
 
@@ -77,20 +78,11 @@ Change set_key(const char* key, const char* value) {
   };
 }
 
-/// A schedule in its usual form, with the dtypes of another.
-JsonValue usual_entry(const ScheduleTraits& traits, const ScheduleSpec& spec) {
-  return json_object({{"name", traits.name},
-                      {"label", spec.label},
-                      {"parameter_dtype", name_of(spec.parameter_dtype)},
-                      {"gradient_dtype", name_of(spec.gradient_dtype)},
-                      {"optimizer_dtype", name_of(spec.optimizer_dtype)}});
-}
-
 /// Keys that say how gradients are reduced after the backward pass do not go with reductions beside it.
 std::optional<Alternative> reduce_beside(const Trial& trial) {
   const ScheduleSpec& spec = trial.spec();
   if (is_own_step(trial) || !traits_of(spec).takes("overlap") || spec.overlap != Overlap::kNone) return std::nullopt;
-  JsonValue entry = usual_entry(traits_of(spec), spec);
+  JsonValue entry = usual_entry(traits_of(spec), spec.label, spec);
   entry.set("overlap", JsonValue(name_of(Overlap::kBackward)));
   return Alternative{"overlap backward", {}, {fmt::format("/schedules/{}={}", trial.index, dump_json(entry))}};
 }
@@ -166,9 +158,10 @@ Change schedule(const ScheduleTraits& traits) {
     const ScheduleSpec& spec = trial.spec();
     if (traits.name == spec.name || (is_own_step(trial) && traits.accocal == AccocalRuns::kNowhere))
       return std::nullopt;
-    return Alternative{fmt::format("schedule {}", traits.name),
-                       {},
-                       {fmt::format("/schedules/{}={}", trial.index, dump_json(usual_entry(traits, spec)))}};
+    return Alternative{
+        fmt::format("schedule {}", traits.name),
+        {},
+        {fmt::format("/schedules/{}={}", trial.index, dump_json(usual_entry(traits, spec.label, spec)))}};
   };
 }
 
@@ -193,20 +186,25 @@ std::vector<Change> keys_that_hide() {
   };
 }
 
+int largest_that_fits(int fitting, int too_many, const std::function<bool(int)>& fits) {
+  while (too_many - fitting > 1) {
+    const int middle = fitting + (too_many - fitting) / 2;
+    (fits(middle) ? fitting : too_many) = middle;
+  }
+  return fitting;
+}
+
 int largest_micro_batch(const Trial& trial, const Fits& fits) {
   const Cluster& cluster = trial.scenario.cluster;
   const int now = cluster.nodes.front().micro_batch_size;
   if (std::ranges::any_of(cluster.nodes, [&](const NodeGroup& group) { return group.micro_batch_size != now; }))
     return 0;
-  int fitting = 0, too_many = now;
-  while (too_many - fitting > 1) {
-    const int middle = fitting + (too_many - fitting) / 2;
+  return largest_that_fits(0, now, [&](int size) {
     std::vector<std::string> set = trial.set;
     for (std::size_t g = 0; g < cluster.nodes.size(); ++g)
-      set.push_back(fmt::format("{}={}", of_group(cluster, g, "micro_batch_size"), middle));
-    (fits(set) ? fitting : too_many) = middle;
-  }
-  return fitting;
+      set.push_back(fmt::format("{}={}", of_group(cluster, g, "micro_batch_size"), size));
+    return fits(set);
+  });
 }
 
 }  // namespace accosim

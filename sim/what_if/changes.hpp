@@ -38,8 +38,11 @@ std::vector<Change> schedule_keys();
 /// Keys of the same schedule by which it communicates less often, in nodes, or beside more of the computation.
 std::vector<Change> keys_that_hide();
 
+/// The largest number that fits, from `fitting` on and below `too_many`, found by halving: what is larger fits less.
+int largest_that_fits(int fitting, int too_many, const std::function<bool(int)>& fits);
+
 /// The largest micro-batch that fits, whatever becomes of the samples of an update; 0: not even one sequence does, or
-/// the node groups' micro-batches differ. Memory grows with the micro-batch, so that halving finds it.
+/// the node groups' micro-batches differ.
 int largest_micro_batch(const Trial& trial, const Fits& fits);
 
 }  // namespace accosim

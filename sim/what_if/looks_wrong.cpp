@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
@@ -46,6 +47,10 @@ constexpr FastestAdapter kFastestAdapters[] = {
 };
 constexpr double kRounding = 1.05;
 
+Warning wrong(std::string message, std::string advice) {
+  return {"looks_wrong", std::move(message), std::move(advice)};
+}
+
 const Generation* generation_of(const Device& device) {
   const auto known = std::ranges::find(kGenerations, device.architecture, &Generation::architecture);
   return known == std::end(kGenerations) ? nullptr : known;
@@ -59,15 +64,13 @@ std::optional<Warning> inside(const Cluster& cluster, std::size_t group) {
   const BytesPerSecond most = pcie ? known->pcie : known->nvlink, written = nodes.intra.bandwidth;
   if (written <= kRounding * most) return std::nullopt;
   if (most <= BytesPerSecond{0})
-    return Warning{"looks_wrong",
-                   fmt::format("{} is {}, and no GPU of the generation {} has NVLink",
-                               of_group(cluster, group, "intra/kind"), nodes.intra.kind, known->architecture),
-                   fmt::format("write \"pcie\", and the bandwidth of PCIe: {}", to_text(known->pcie))};
-  return Warning{"looks_wrong",
-                 fmt::format("{} is {}, and {} of the generation {} has {} in one direction",
-                             of_group(cluster, group, "intra/bandwidth"), to_text(written), pcie ? "PCIe" : "NVLink",
-                             known->architecture, to_text(most)),
-                 fmt::format("data sheets add up both directions: write one of them, at most {}", to_text(most))};
+    return wrong(fmt::format("{} is {}, and no GPU of the generation {} has NVLink",
+                             of_group(cluster, group, "intra/kind"), nodes.intra.kind, known->architecture),
+                 fmt::format("write \"pcie\", and the bandwidth of PCIe: {}", to_text(known->pcie)));
+  return wrong(fmt::format("{} is {}, and {} of the generation {} has {} in one direction",
+                           of_group(cluster, group, "intra/bandwidth"), to_text(written), pcie ? "PCIe" : "NVLink",
+                           known->architecture, to_text(most)),
+               fmt::format("data sheets add up both directions: write one of them, at most {}", to_text(most)));
 }
 
 /// How GPUs are joined, where no "links" say it.
@@ -78,10 +81,9 @@ std::optional<Warning> joined(const Cluster& cluster, std::size_t group) {
   if (generation_of(device) == nullptr) return std::nullopt;
   const bool volta = device.architecture == "volta";
   if (intra.kind == "cube_mesh" && !volta && intra.links == cube_mesh())
-    return Warning{"looks_wrong",
-                   fmt::format("{} is cube_mesh, which joins the V100 of a DGX-1, and these are {}",
-                               of_group(cluster, group, "intra/kind"), device.name),
-                   "write \"nvswitch\", or the \"links\" between these GPUs"};
+    return wrong(fmt::format("{} is cube_mesh, which joins the V100 of a DGX-1, and these are {}",
+                             of_group(cluster, group, "intra/kind"), device.name),
+                 "write \"nvswitch\", or the \"links\" between these GPUs");
   // Bridges join pairs of boards; on modules each pair of up to four GPUs has links of its own.
   const bool bridged = device.architecture == "turing" || device.architecture == "ampere_rtx";
   const int most = bridged ? 2 : 4;
@@ -91,11 +93,10 @@ std::optional<Warning> joined(const Cluster& cluster, std::size_t group) {
                                  ? "write \"cube_mesh\", which joins the V100 of a DGX-1, or the \"links\" that "
                                    "nvidia-smi topo -m shows"
                                  : "write \"nvswitch\"";
-  return Warning{"looks_wrong",
-                 fmt::format("{} is nvlink, the same number of links between every two of {} {}, and no board has that "
-                             "with more than {}",
-                             of_group(cluster, group, "intra/kind"), nodes.gpus, device.name, most),
-                 advice};
+  return wrong(fmt::format("{} is nvlink, the same number of links between every two of {} {}, and no board has that "
+                           "with more than {}",
+                           of_group(cluster, group, "intra/kind"), nodes.gpus, device.name, most),
+               advice);
 }
 
 std::optional<Warning> between(const Cluster& cluster, std::size_t group) {
@@ -105,11 +106,10 @@ std::optional<Warning> between(const Cluster& cluster, std::size_t group) {
   if (fastest == std::end(kFastestAdapters) || gpu_count(cluster) <= nodes.gpus ||
       written <= kRounding * fastest->bandwidth)
     return std::nullopt;
-  return Warning{"looks_wrong",
-                 fmt::format("{} is {}, {:.0f} Gbit/s for each adapter, and the fastest of the kind {} has {:.0f}",
-                             of_group(cluster, group, "nics/bandwidth"), to_text(written), 8 * written.value / 1e9,
-                             nodes.nics.kind, 8 * fastest->bandwidth.value / 1e9),
-                 "adapters are sold by bits: write Gbit/s, of one adapter in one direction, and their number in count"};
+  return wrong(fmt::format("{} is {}, {:.0f} Gbit/s for each adapter, and the fastest of the kind {} has {:.0f}",
+                           of_group(cluster, group, "nics/bandwidth"), to_text(written), 8 * written.value / 1e9,
+                           nodes.nics.kind, 8 * fastest->bandwidth.value / 1e9),
+               "adapters are sold by bits: write Gbit/s, of one adapter in one direction, and their number in count");
 }
 
 std::optional<Warning> peak(const Cluster& cluster, std::size_t group) {
@@ -119,13 +119,12 @@ std::optional<Warning> peak(const Cluster& cluster, std::size_t group) {
     for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp16}) {
       const std::optional<FlopsPerSecond> written = device.peak[static_cast<std::size_t>(dtype)];
       if (!written || *written <= kRounding * known->dense) continue;
-      return Warning{"looks_wrong",
-                     fmt::format("the peak of {} in {} is {:.0f} TFLOP/s, and the fastest GPU of the generation {} has "
-                                 "{:.0f}",
-                                 device.name, name_of(dtype), written->value / 1e12, known->architecture,
-                                 known->dense.value / 1e12),
-                     "data sheets give twice as much, with sparsity; of a GPU of another generation write its "
-                     "\"architecture\""};
+      return wrong(fmt::format("the peak of {} in {} is {:.0f} TFLOP/s, and the fastest GPU of the generation {} has "
+                               "{:.0f}",
+                               device.name, name_of(dtype), written->value / 1e12, known->architecture,
+                               known->dense.value / 1e12),
+                   "data sheets give twice as much, with sparsity; of a GPU of another generation write its "
+                   "\"architecture\"");
     }
   }
   return std::nullopt;
@@ -135,11 +134,10 @@ std::optional<Warning> slower(const Cluster& cluster, std::size_t group) {
   constexpr double kMost = 10;  // a GPU that throttles or is shared is some times slower, or is taken out
   for (const Device& device : cluster.nodes[group].devices)
     if (device.slowdown > kMost || device.slowdown < 1 / kMost)
-      return Warning{
-          "looks_wrong",
+      return wrong(
           fmt::format("{} makes a GPU {:.3g} times {}", of_group(cluster, group, "device/slowdown"),
                       std::max(device.slowdown, 1 / device.slowdown), device.slowdown > 1 ? "slower" : "faster"),
-          "it is how many times as long a micro-batch takes there: write 1.3 for a GPU that takes 30 % longer"};
+          "it is how many times as long a micro-batch takes there: write 1.3 for a GPU that takes 30 % longer");
   return std::nullopt;
 }
 

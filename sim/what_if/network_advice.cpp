@@ -9,28 +9,38 @@
 #include <vector>
 
 #include "models/base/quantity.hpp"
+#include "models/base/reader.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
+#include "models/spec/schedule.hpp"
+#include "models/spec/training.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/evaluation/per_sample.hpp"
 #include "sim/explain/explained_collectives.hpp"
-#include "sim/result/run.hpp"
+#include "sim/what_if/changes.hpp"
+#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr double kClearly = 0.97, kNoticeable = 0.99;
 
+double ratio_of(const Trial& with, const Trial& without, const Evaluations& evaluations) {
+  return estimated_time_per_sample(with.scenario, with.spec(), evaluations) /
+         estimated_time_per_sample(without.scenario, without.spec(), evaluations);
+}
+
 /// Of the time per sample with more settings, over what it is without; nothing where they are refused. Played on the
 /// network that was asked for: groups that share adapters are what a faster one helps.
 std::optional<double> ratio_with(const WhatIf& what_if, std::size_t schedule, const std::vector<std::string>& set) {
-  const Evaluations& evaluations = what_if.evaluations();
   const std::optional<Trial> then = what_if.with(schedule, set);
   if (!then) return std::nullopt;
-  const Trial now = what_if.now(schedule);
-  return estimated_time_per_sample(then->scenario, then->spec(), evaluations) /
-         estimated_time_per_sample(now.scenario, now.spec(), evaluations);
+  return ratio_of(*then, what_if.now(schedule), what_if.evaluations());
+}
+
+std::string in_words(const std::string& change, double ratio) {
+  return fmt::format("{} ({:.2f} x the time)", change, ratio);
 }
 
 /// The kind of adapters that read the GPUs' memory where hosts copy for this one.
@@ -52,6 +62,34 @@ std::vector<std::string> of_adapters(const Cluster& cluster, const char* key, co
   return set;
 }
 
+/// So many times as many micro-batches, each so much smaller; or more of them in a larger global batch.
+Change accumulate(int times, bool larger_batch) {
+  return [=](const Trial& trial) -> std::optional<Alternative> {
+    const Training& training = trial.scenario.training;
+    const int steps = training.gradient_accumulation_steps, size = training.micro_batch_size;
+    if (trial.spec().micro_batches_per_round > 0 || trial.spec().micro_batch_size > 0 ||
+        !has_one_micro_batch(trial.scenario.cluster, training) || steps > kMaxInteger / times)
+      return std::nullopt;
+    const std::string more = fmt::format("/training/gradient_accumulation_steps={}", steps * times);
+    if (larger_batch)
+      return Alternative{
+          fmt::format("gradient_accumulation_steps {}, {} times the global batch", steps * times, times), {}, {more}};
+    if (steps % times != 0 || size > kMaxInteger / times) return std::nullopt;
+    return Alternative{
+        fmt::format("micro_batch_size {} with gradient_accumulation_steps {}", size * times, steps / times),
+        {},
+        {fmt::format("/training/micro_batch_size={}", size * times),
+         fmt::format("/training/gradient_accumulation_steps={}", steps / times)}};
+  };
+}
+
+std::vector<Change> changes_that_hide() {
+  std::vector<Change> changes = keys_that_hide();
+  changes.insert(changes.end(),
+                 {schedule(plain_sharded_schedule()), accumulate(2, false), accumulate(4, false), accumulate(2, true)});
+  return changes;
+}
+
 }  // namespace
 
 std::optional<Warning> slow_choice(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play) {
@@ -69,9 +107,7 @@ std::optional<Warning> slow_choice(const WhatIf& what_if, std::size_t schedule, 
   std::vector<std::string> set{
       fmt::format(R"(/cluster/tuner={{"algorithm": "{}", "protocol": "{}"}})", algorithm, protocol)};
   if (const int channels = worst->faster->channels; channels > 0)
-    for (const std::string& each :
-         of_adapters(what_if.scenario().cluster, "nics/channels", [&](const Nics&) { return channels; }))
-      set.push_back(each);
+    set = joined(set, of_adapters(what_if.scenario().cluster, "nics/channels", [&](const Nics&) { return channels; }));
   const std::optional<double> ratio = ratio_with(what_if, schedule, set);
   if (!ratio || *ratio >= kNoticeable) return std::nullopt;
   return Warning{
@@ -81,32 +117,47 @@ std::optional<Warning> slow_choice(const WhatIf& what_if, std::size_t schedule, 
                   forced_by(*worst->faster), *ratio, fmt::join(set, "' --set '"))};
 }
 
+std::string ways_to_hide(const WhatIf& what_if, std::size_t schedule) {
+  constexpr std::size_t kMostNamed = 3;
+  const Evaluations evaluations = what_if.evaluations().on(NetworkKind::kReference);
+  const Trial now = what_if.now(schedule);
+  std::vector<std::pair<double, std::string>> ways;  // by their ratios
+  for (const Change& change_of : changes_that_hide()) {
+    const std::optional<Alternative> change = change_of(now);
+    const std::optional<Trial> then = change ? what_if.with(schedule, change->set) : std::nullopt;
+    if (!then || least_fit(then->scenario, then->spec(), evaluations).probability < WinnerRule{}.fit_probability)
+      continue;
+    if (const double ratio = ratio_of(*then, now, evaluations); ratio < kClearly)
+      ways.emplace_back(ratio, in_words(change->text, ratio));
+  }
+  std::ranges::stable_sort(ways, {}, &std::pair<double, std::string>::first);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostNamed, ways.size()); ++i) text += (i == 0 ? "" : "; ") + ways[i].second;
+  return text;
+}
+
 std::optional<std::string> network_that_helps(const WhatIf& what_if, std::size_t schedule) {
   const Cluster& cluster = what_if.scenario().cluster;
-  struct Way {
-    std::string text;
-    std::vector<std::string> set;
-  };
-  std::vector<Way> ways;
+  std::vector<Alternative> ways;
   std::string direct;
   for (const NodeGroup& group : cluster.nodes)
     if (direct.empty()) direct = with_gpudirect(group.nics.kind);
   if (!direct.empty())
-    ways.push_back({fmt::format("GPUDirect ({})", direct), of_adapters(cluster, "nics/kind", [](const Nics& nics) {
+    ways.push_back({fmt::format("GPUDirect ({})", direct), {}, of_adapters(cluster, "nics/kind", [](const Nics& nics) {
                       const std::string_view other = with_gpudirect(nics.kind);
                       return other.empty() ? nics.kind : std::string(other);
                     })});
   ways.push_back(
-      {"twice the NICs", of_adapters(cluster, "nics/count", [](const Nics& nics) { return 2 * nics.count; })});
-  ways.push_back({"NICs twice as fast", of_adapters(cluster, "nics/bandwidth",
-                                                    [](const Nics& nics) { return to_text(2 * nics.bandwidth); })});
+      {"twice the NICs", {}, of_adapters(cluster, "nics/count", [](const Nics& nics) { return 2 * nics.count; })});
+  ways.push_back({"NICs twice as fast", {}, of_adapters(cluster, "nics/bandwidth", [](const Nics& nics) {
+                    return to_text(2 * nics.bandwidth);
+                  })});
   std::string text;
   bool tried = false;
-  for (const Way& way : ways) {
+  for (const Alternative& way : ways) {
     const std::optional<double> ratio = ratio_with(what_if, schedule, way.set);
     tried = tried || ratio;
-    if (ratio && *ratio < kClearly)
-      text += fmt::format("{}{} ({:.2f} x the time)", text.empty() ? "" : " or ", way.text, *ratio);
+    if (ratio && *ratio < kClearly) text += (text.empty() ? "" : " or ") + in_words(way.text, *ratio);
   }
   return tried ? std::optional(text) : std::nullopt;
 }

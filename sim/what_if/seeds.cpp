@@ -1,34 +1,25 @@
 #include "sim/what_if/seeds.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 
 #include "models/base/statistics.hpp"
 
 namespace accosim {
-namespace {
-
-using Figure = std::function<std::optional<double>(const RunResult&)>;
-
-/// Of one schedule; absent where any seed lacks the figure.
-std::optional<SeedBand> band_of(const std::vector<std::vector<RunResult>>& by_seed, std::size_t schedule,
-                                const Figure& figure) {
-  std::vector<double> values;
-  for (const std::vector<RunResult>& results : by_seed) {
-    const std::optional<double> value = figure(results[schedule]);
-    if (!value) return std::nullopt;
-    values.push_back(*value);
-  }
-  return SeedBand{percentile(values, 0.5), percentile(values, 0.1), percentile(values, 0.9)};
-}
-
-}  // namespace
 
 std::vector<RunResult> with_bands(const std::vector<std::vector<RunResult>>& by_seed) {
   std::vector<RunResult> results = by_seed.front();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto band = [&](const Figure& figure) { return band_of(by_seed, i, figure); };
+    // Of one schedule; absent where any seed lacks the figure.
+    const auto band = [&](const auto& figure) -> std::optional<SeedBand> {
+      std::vector<double> values;
+      for (const std::vector<RunResult>& of_seed : by_seed) {
+        const std::optional<double> value = figure(of_seed[i]);
+        if (!value) return std::nullopt;
+        values.push_back(*value);
+      }
+      return SeedBand{percentile(values, 0.5), percentile(values, 0.1), percentile(values, 0.9)};
+    };
     SeedBands bands;
     bands.seeds = static_cast<int>(by_seed.size());
     bands.update_time = *band([](const RunResult& result) { return result.update_time.value; });

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "models/spec/scenario.hpp"
-#include "sim/network/network.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {

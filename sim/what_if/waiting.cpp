@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/what_if/changes.hpp"
 
 namespace accosim {
 namespace {
@@ -40,27 +40,12 @@ std::vector<double> idle_of(const std::vector<Crew>& crews, const SteadyPlay& pl
   return idle;
 }
 
-/// A micro-batch of one node group.
-using OfSize = std::function<std::optional<Trial>(int micro_batch)>;
-
 bool fits(const Trial& trial, const Evaluations& evaluations) {
   const Shared<Costs> costs = evaluations.costs(trial.scenario, trial.spec());
   return std::ranges::all_of(costs->kinds, [&](const RankKind& kind) {
     return memory_of(kind, trial.spec(), trial.scenario.training.gradient_accumulation_steps).total() <=
            kind.device.memory;
   });
-}
-
-/// The largest micro-batch that fits, above `now` and at most `most`; `now` when there is none.
-int largest_that_fits(const OfSize& of_size, int now, int most, const Evaluations& evaluations) {
-  while (now < most) {
-    const int middle = now + (most - now + 1) / 2;
-    if (const std::optional<Trial> trial = of_size(middle); trial && fits(*trial, evaluations))
-      now = middle;
-    else
-      most = middle - 1;
-  }
-  return now;
 }
 
 /// What to do, as far as micro-batches go; empty where none was found to help.
@@ -107,8 +92,10 @@ std::string better_micro_batch(const WhatIf& what_if, std::size_t schedule, cons
   // What waits has time for more, if it has room; what is waited for can do less.
   constexpr double kRounding = 1 + 1e-9;  // a ratio of 3 may be 2.999...
   const int most = static_cast<int>(std::min(size(waiting) * ratio * kRounding, kMostTried));
-  const OfSize of_size = [&](int micro_batch) { return what_if.with(schedule, {setting(waiting, micro_batch)}); };
-  const int fitting = largest_that_fits(of_size, size(waiting), most + 1, evaluations);
+  const int fitting = largest_that_fits(size(waiting), most + 2, [&](int micro_batch) {
+    const std::optional<Trial> trial = what_if.with(schedule, {setting(waiting, micro_batch)});
+    return trial && fits(*trial, evaluations);
+  });
   std::vector<int> sizes = {std::min(fitting, most)};
   if (fitting > most) sizes.push_back(fitting);
   std::string more = advice(waiting, sizes);

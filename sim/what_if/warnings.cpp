@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "models/base/quantity.hpp"
 #include "models/base/stages.hpp"
 #include "models/base/text.hpp"
 #include "models/price/spread.hpp"
@@ -23,8 +22,6 @@
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/explain/windows.hpp"
 #include "sim/knobs/settings.hpp"
-#include "sim/result/statistics.hpp"
-#include "sim/what_if/faster.hpp"
 #include "sim/what_if/looks_wrong.hpp"
 #include "sim/what_if/network_advice.hpp"
 #include "sim/what_if/waiting.hpp"
@@ -246,7 +243,7 @@ void warn_of_draws(const SteadyPlay& play, const RunResult& result, std::vector<
                                                     : "updates",
                      result.drawn->played, 100 * result.drawn->band_of_mean),
          "take smaller differences for noise, or play several seeds (--seeds)"});
-  for (const PauseResult& pause : result.pauses)
+  for (const PauseCost& pause : result.pauses)
     if (pause.crowded)
       warnings.push_back(
           {"pauses_crowded",
@@ -311,6 +308,8 @@ std::string updates_in_words(const std::pair<int, int>& limits) {
   if (most == 1) return "an update";
   return least == most ? fmt::format("{} updates", most) : fmt::format("{} to {} updates", least, most);
 }
+
+int replicas_of(const Costs& costs) { return costs.layout.size(Dim::kReplica); }
 
 std::optional<Warning> meets_nobody(const ScheduleSpec& spec, const Costs& costs) {
   if (!traits_of(spec).local || replicas_of(costs) > 1) return std::nullopt;

@@ -11,7 +11,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "sim/evaluation/bound.hpp"
+#include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/knobs/settings.hpp"
 #include "sim/what_if/changes.hpp"
@@ -31,61 +31,36 @@ struct Need {
   const Fit& fit() const { return kinds[least].fit; }
 };
 
-/// Asks what trials of a schedule come to.
-class Trials {
- public:
-  Trials(const WhatIf& what_if, std::size_t schedule)
-      : what_if_(what_if), evaluations_(what_if.evaluations().on(NetworkKind::kReference)), schedule_(schedule) {}
+Need need_of(const Trial& trial, const Evaluations& evaluations) {
+  const int steps = trial.scenario.training.gradient_accumulation_steps;
+  Need need{memory_by_kind(evaluations.costs(trial.scenario, trial.spec()), trial.spec(), steps)};
+  need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
+  return need;
+}
 
-  std::optional<Trial> with(std::vector<std::string> set) const { return what_if_.with(schedule_, std::move(set)); }
+Fits surely_fits(const WhatIf& what_if, std::size_t schedule) {
+  return [=](const std::vector<std::string>& set) {
+    const std::optional<Trial> trial = what_if.with(schedule, set);
+    return trial && need_of(*trial, what_if.evaluations()).fit().verdict == FitVerdict::kFits;
+  };
+}
 
-  Need need_of(const Trial& trial) const {
-    const int steps = trial.scenario.training.gradient_accumulation_steps;
-    Need need{memory_by_kind(evaluations_.costs(trial.scenario, trial.spec()), trial.spec(), steps), 0};
-    need.least = static_cast<std::size_t>(&least_likely(need.kinds) - need.kinds.data());
-    return need;
-  }
+void play(WayToFit& way, const Trial& with, const Trial& without, const Evaluations& evaluations) {
+  const auto time = [&](const Trial& trial) {
+    return time_per_sample(*evaluations.play(trial.scenario, trial.spec()));
+  };
+  way.time_ratio = time(with) / time(without);
+  way.estimated = false;
+}
 
-  Fits surely_fits() const {
-    return [trials = *this](const std::vector<std::string>& set) {
-      const std::optional<Trial> trial = trials.with(set);
-      return trial && trials.need_of(*trial).fit().verdict == FitVerdict::kFits;
-    };
-  }
-
-  /// Of a split model, whose plays are long, by its passes alone where the schedule stays as it is.
-  void time(WayToFit& way, const Trial& with, const Trial& without) const {
-    way.estimated = model_ranks_of(without.scenario.training.parallel) > 1 && with.spec() == without.spec();
-    if (way.estimated)
-      way.time_ratio = least_of(with) / least_of(without);
-    else
-      play(way, with, without);
-  }
-  void play(WayToFit& way, const Trial& with, const Trial& without) const {
-    way.time_ratio = time_of(with) / time_of(without);
-    way.estimated = false;
-  }
-
- private:
-  /// Seconds a sample.
-  double least_of(const Trial& trial) const {
-    const int steps = trial.scenario.training.gradient_accumulation_steps;
-    return least_update_time(trial.spec(), *evaluations_.costs(trial.scenario, trial.spec()), steps).value /
-           samples_asked(trial.scenario);
-  }
-
-  double time_of(const Trial& trial) const {
-    const auto play = evaluations_.play(trial.scenario, trial.spec());
-    return play->measured.update_time.value / samples_per_update(*play);
-  }
-
-  WhatIf what_if_;
-  Evaluations evaluations_;
-  std::size_t schedule_;
-};
-
-void append(std::vector<Change>& changes, std::vector<Change> more) {
-  for (Change& change : more) changes.push_back(std::move(change));
+/// Of a split model, whose plays are long, by its passes alone where the schedule stays as it is.
+void time(WayToFit& way, const Trial& with, const Trial& without, const Evaluations& evaluations) {
+  way.estimated = model_ranks_of(without.scenario.training.parallel) > 1 && with.spec() == without.spec();
+  if (way.estimated)
+    way.time_ratio = least_time_per_sample(with.scenario, with.spec(), evaluations) /
+                     least_time_per_sample(without.scenario, without.spec(), evaluations);
+  else
+    play(way, with, without, evaluations);
 }
 
 /// Where the work is divided by speed, micro-batches follow from that.
@@ -106,7 +81,7 @@ std::vector<Change> changes_alone(const Trial& now, const Fits& surely_fits) {
     if (now.scenario.training.framework == Framework::kMegatron) changes.push_back(implement(Implementation::kFused));
     if (has_own_micro_batches(now.spec())) changes.push_back(divide_micro_batch(surely_fits));
   }
-  append(changes, schedule_keys());
+  for (Change& change : schedule_keys()) changes.push_back(std::move(change));
   // Synchronous schedules that shard something.
   for (const ScheduleTraits& traits : schedules())
     if (traits.sharding != Sharding::kNothing && !traits.delayed && !traits.local) changes.push_back(schedule(traits));
@@ -118,7 +93,7 @@ std::vector<Change> changes_together(const ScheduleSpec& spec, const Fits& surel
   std::vector<Change> changes = {fuse_attention, implement(Implementation::kCompiled)};
   if (has_own_micro_batches(spec)) changes.push_back(divide_micro_batch(surely_fits));
   changes.push_back(recompute(Recompute::kFull));
-  append(changes, schedule_keys());
+  for (Change& change : schedule_keys()) changes.push_back(std::move(change));
   for (const ScheduleTraits& traits : schedules())
     if (traits.sharding == Sharding::kParameters) changes.push_back(schedule(traits));
   return changes;
@@ -171,19 +146,20 @@ WayToFit way_of(const Alternative& change, const Need& before, const Need& then)
   return {change.text, change.set, then.memory(), then.room(), saved(before, then), then.fit()};
 }
 
-std::vector<WayToFit> tried_together(const Trial& now, const Need& before, const Trials& trials) {
+std::vector<WayToFit> tried_together(const WhatIf& what_if, const Trial& now, const Need& before) {
+  const Evaluations& evaluations = what_if.evaluations();
   std::vector<WayToFit> together;
   Trial trial = now;
   Bytes room = before.room();
-  for (const Change& change_of : changes_together(now.spec(), trials.surely_fits())) {
+  for (const Change& change_of : changes_together(now.spec(), surely_fits(what_if, now.index))) {
     const std::optional<Alternative> change = change_of(trial);
     if (!change) continue;
-    std::optional<Trial> then = trials.with(joined(trial.set, change->set));
+    std::optional<Trial> then = what_if.with(now.index, joined(trial.set, change->set));
     if (!then) continue;
-    WayToFit way = way_of(*change, before, trials.need_of(*then));
+    WayToFit way = way_of(*change, before, need_of(*then, evaluations));
     if (way.room < room + kWorthSaying) continue;
-    trials.time(way, *then, now);
-    if (way.fits()) trials.play(way, *then, now);
+    time(way, *then, now, evaluations);
+    if (way.fits()) play(way, *then, now, evaluations);
     together.push_back(way);
     if (way.fits()) break;
     trial = std::move(*then);
@@ -199,10 +175,10 @@ void sort_by_verdict(std::vector<WayToFit>& ways) {
 }
 
 /// What is named first has been played: of what is estimated another may turn out to be faster.
-void play_first(std::vector<WayToFit>& ways, const Trial& now, const Trials& trials) {
+void play_first(std::vector<WayToFit>& ways, const WhatIf& what_if, const Trial& now) {
   constexpr int kMostPlays = 3;
   for (int plays = 0; plays < kMostPlays && !ways.empty() && ways.front().fits() && ways.front().estimated; ++plays) {
-    trials.play(ways.front(), *trials.with(ways.front().set), now);
+    play(ways.front(), *what_if.with(now.index, ways.front().set), now, what_if.evaluations());
     sort_by_verdict(ways);
   }
 }
@@ -230,26 +206,28 @@ std::optional<FastestFit> fastest_fit(const std::vector<RunResult>& results) {
   return fastest;
 }
 
-WaysToFit ways_to_fit(const WhatIf& what_if, std::size_t schedule) {
-  const Trials trials(what_if, schedule);
+WaysToFit ways_to_fit(const WhatIf& asked, std::size_t schedule) {
+  const WhatIf what_if = asked.on(NetworkKind::kReference);
+  const Evaluations& evaluations = what_if.evaluations();
   const Trial now = what_if.now(schedule);
-  const Need before = trials.need_of(now);
+  const Need before = need_of(now, evaluations);
   WaysToFit ways;
-  for (const Change& change_of : changes_alone(now, trials.surely_fits())) {
+  for (const Change& change_of : changes_alone(now, surely_fits(what_if, schedule))) {
     const std::optional<Alternative> change = change_of(now);
     if (!change) continue;
-    const std::optional<Trial> then = trials.with(change->set);
+    const std::optional<Trial> then = what_if.with(schedule, change->set);
     if (!then) continue;
-    WayToFit way = way_of(*change, before, trials.need_of(*then));
+    WayToFit way = way_of(*change, before, need_of(*then, evaluations));
     if (way.saves < kWorthSaying) continue;
-    trials.time(way, *then, now);
+    time(way, *then, now, evaluations);
     ways.alone.push_back(way);
   }
   sort_by_verdict(ways.alone);
-  play_first(ways.alone, now, trials);
+  play_first(ways.alone, what_if, now);
   if (family_of(now.scenario.model).measured) return ways;
-  if (has_own_micro_batches(now.spec())) ways.largest_micro_batch = largest_micro_batch(now, trials.surely_fits());
-  if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(now, before, trials);
+  if (has_own_micro_batches(now.spec()))
+    ways.largest_micro_batch = largest_micro_batch(now, surely_fits(what_if, schedule));
+  if (ways.alone.empty() || !ways.alone.front().fits()) ways.together = tried_together(what_if, now, before);
   return ways;
 }
 
@@ -268,13 +246,13 @@ std::string in_words(const WaysToFit& ways) {
 }
 
 std::optional<double> needless_recompute(const WhatIf& what_if, std::size_t schedule, Bytes little) {
-  const Trials trials(what_if, schedule);
+  const Evaluations evaluations = what_if.evaluations().on(NetworkKind::kReference);
   const Trial with = what_if.now(schedule);
   const std::optional<Trial> without =
-      trials.with(recompute_settings(with.scenario.training, Recompute::kNone, RecomputedBlocks{}));
-  if (!without || saved(trials.need_of(*without), trials.need_of(with)) > little) return std::nullopt;
+      what_if.with(schedule, recompute_settings(with.scenario.training, Recompute::kNone, RecomputedBlocks{}));
+  if (!without || saved(need_of(*without, evaluations), need_of(with, evaluations)) > little) return std::nullopt;
   WayToFit way;
-  trials.time(way, with, *without);
+  time(way, with, *without, evaluations);
   return way.time_ratio;
 }
 

@@ -17,7 +17,7 @@ namespace accosim {
 /// update, with more accumulation steps), schedules that shard more, and of its own keys shard_group,
 /// reshard_after_forward, reshard_after_backward, all_reduce, sync, optimizer_sharding and gradient_as_bucket_view.
 /// Leaves out what is set already, what the scenario cannot have, and what saves less than 0.05 GiB.
-WaysToFit ways_to_fit(const WhatIf& what_if, std::size_t schedule);
+WaysToFit ways_to_fit(const WhatIf& asked, std::size_t schedule);
 
 /// Of results with their ways to fit: the one that then takes least time.
 struct FastestFit {

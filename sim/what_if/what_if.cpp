@@ -45,6 +45,12 @@ WhatIf::WhatIf(const LoadedScenario& loaded, const Evaluations& evaluations, con
       added_.push_back(entry_of(**added, loaded));
 }
 
+WhatIf WhatIf::on(NetworkKind network) const {
+  WhatIf other = *this;
+  other.evaluations_ = evaluations_.on(network);
+  return other;
+}
+
 Trial WhatIf::now(std::size_t schedule) const {
   Trial trial{{}, schedule, scenario()};
   trial.scenario.schedules = {scenario().schedules[schedule]};

@@ -34,6 +34,8 @@ class WhatIf {
 
   const Scenario& scenario() const { return loaded_->scenario; }
   const Evaluations& evaluations() const { return evaluations_; }
+  /// The same that plays on another network.
+  WhatIf on(NetworkKind network) const;
   /// As it is.
   Trial now(std::size_t schedule) const;
   /// Nothing where they are refused.

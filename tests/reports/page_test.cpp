@@ -201,7 +201,7 @@ TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
   explanation.path.steps = {{"forward", OpClass::kForward, 0, Seconds{1}, 1},
                             {"reduce", OpClass::kCommunication, 0, Seconds{2}, 1},
                             {"forward", OpClass::kForward, 0, Seconds{1}, 1}};
-  explanation.pauses = {{.name = "evaluation", .lasts = Seconds{3}, .cost = Seconds{3}, .every_updates = 2}};
+  explanation.pauses = {{.name = "evaluation", .lasts = Seconds{3}, .time = Seconds{3}, .every_updates = 2}};
   Page page;
   page.explanations = {explanation};
   const Json breakdown = Json::parse(text_of_json(sample_scenario(1, 2), page))["breakdown"][0];

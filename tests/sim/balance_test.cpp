@@ -61,7 +61,7 @@ TEST(Balance, TwiceAsFastDoesTwiceAsMuch) {
   // 12 samples an update: 8 of 100 ms on the one and 4 of 200 ms on the other, instead of 6 and 6.
   const Scenario scenario = one_twice_as_fast("10 MB/s");
   const ScheduleSpec& zero1 = scenario.schedules[0];
-  const Balanced choice = balanced(scenario, zero1, {zero1}, task_of(scenario), NetworkKind::kReference);
+  const Balanced choice = balanced(scenario, zero1, task_of(scenario), NetworkKind::kReference);
   EXPECT_EQ(choice.scenario.cluster.nodes[0].accumulation_steps, std::vector<int>{8});
   EXPECT_EQ(choice.scenario.cluster.nodes[1].accumulation_steps, std::vector<int>{4});
   EXPECT_EQ(choice.samples, 12);
@@ -114,7 +114,7 @@ TEST(Balance, IsTheBestOfAllDivisionsOfTwoKinds) {
     BalanceTask task = task_of(scenario);
     task.unit = random.integer(1, 2);
     task.near = seed % 2 == 0 ? kNearSamples : kEqualSamples;
-    const Balanced choice = balanced(scenario, zero1, {zero1}, task, NetworkKind::kReference);
+    const Balanced choice = balanced(scenario, zero1, task, NetworkKind::kReference);
     const double t[] = {0.1, 0.1 * scenario.cluster.nodes[1].devices[0].slowdown};
     using Badness = std::tuple<double, double>;
     const auto badness = [&](double samples, double time) {
@@ -142,8 +142,7 @@ TEST(Balance, NobodyWaitsForAFewMissingSamples) {
   scenario.cluster.nodes[0].count = 511;
   scenario.cluster.nodes[1].devices[0].slowdown = 1.6;
   const ScheduleSpec& zero1 = scenario.schedules[0];
-  const Balanced choice =
-      balanced(scenario, zero1, {zero1}, {13074, 1, false, true, kNearSamples}, NetworkKind::kReference);
+  const Balanced choice = balanced(scenario, zero1, {13074, 1, false, true, kNearSamples}, NetworkKind::kReference);
   EXPECT_EQ(choice.scenario.cluster.nodes[0].accumulation_steps, std::vector<int>{26});
   EXPECT_EQ(choice.scenario.cluster.nodes[1].accumulation_steps, std::vector<int>{16});
 }
@@ -158,7 +157,7 @@ TEST(Balance, EqualGpusDoEqualWork) {
   rest.gpus = 7;
   rest.devices.pop_back();
   const ScheduleSpec& zero1 = scenario.schedules[0];
-  const Balanced choice = balanced(scenario, zero1, {zero1}, {508, 1, false, true}, NetworkKind::kReference);
+  const Balanced choice = balanced(scenario, zero1, {508, 1, false, true}, NetworkKind::kReference);
   for (const NodeGroup& group : choice.scenario.cluster.nodes)
     EXPECT_EQ(group.accumulation_steps, std::vector<int>(static_cast<std::size_t>(group.gpus), 4));
   EXPECT_EQ(choice.samples, 496);
@@ -177,7 +176,7 @@ TEST(Balance, ChoosesSizesThatFitAndAsManySamples) {
     device.memory = 1.1 * held;  // likely enough for micro-batches of 4
   }
   const BalanceTask task{samples_asked(scenario), 2, true, true};
-  const Balanced choice = balanced(scenario, zero1, {zero1}, task, NetworkKind::kReference);
+  const Balanced choice = balanced(scenario, zero1, task, NetworkKind::kReference);
   EXPECT_LE(choice.scenario.cluster.nodes[1].micro_batch_size, 4);
   EXPECT_NEAR(choice.samples / task.samples, 1, kEqualSamples);
   EXPECT_NEAR(choice.samples, samples_asked(choice.scenario), 1e-9);
@@ -189,7 +188,7 @@ TEST(Balance, ChoosesSizesThatFitAndAsManySamples) {
   // Those that meet in every micro-batch all do as many.
   BalanceTask equal = task;
   equal.steps = false;
-  const Balanced alike = balanced(scenario, zero1, {zero1}, equal, NetworkKind::kReference);
+  const Balanced alike = balanced(scenario, zero1, equal, NetworkKind::kReference);
   EXPECT_EQ(alike.scenario.cluster.nodes[0].accumulation_steps, alike.scenario.cluster.nodes[1].accumulation_steps);
   EXPECT_GT(alike.scenario.cluster.nodes[0].micro_batch_size, alike.scenario.cluster.nodes[1].micro_batch_size);
 }
@@ -248,7 +247,7 @@ TEST(Balance, DdpsBroadcastOfBuffersWaitsForNoMicroBatch) {
     ScheduleSpec ddp = scenario.schedules[1];
     ddp.broadcast_buffers = broadcast;
     EXPECT_GT(price(scenario, ddp).buffers, Bytes{0});
-    const Balanced choice = balanced(scenario, ddp, {ddp}, task_of(scenario), NetworkKind::kReference);
+    const Balanced choice = balanced(scenario, ddp, task_of(scenario), NetworkKind::kReference);
     const Costs costs = price(scenario, ddp);
     const RankKind &fast = costs.kinds[0], &slow = costs.kinds[1];
     const double t = (fast.forward + fast.backward).value, t_slow = (slow.forward + slow.backward).value;
@@ -266,7 +265,7 @@ TEST(Balance, AccoDoesHalfOfAGroupsNumberInARound) {
   // A quick network, so that nobody accumulates more than the least: 4 and 2 a round.
   const Scenario scenario = one_twice_as_fast("1 TB/s");
   const ScheduleSpec& zero1 = scenario.schedules[0];
-  Balanced choice = balanced(scenario, zero1, {zero1}, task_of(scenario), NetworkKind::kReference);
+  Balanced choice = balanced(scenario, zero1, task_of(scenario), NetworkKind::kReference);
   const RunResult acco = run_schedule(choice.scenario, scenario.schedules[1], NetworkKind::kReference);
   EXPECT_EQ(acco.ranks[0].micro_batches_per_round_min, 4);
   EXPECT_EQ(acco.ranks[1].micro_batches_per_round_min, 2);

@@ -127,7 +127,7 @@ void expect_the_same(const SteadyPlay& counted, const SteadyPlay& all, const std
                  what + " exposed");
     expect_close(a.ranks[r].sent.value, b.ranks[r].sent.value, 0, what + " sent");
     EXPECT_EQ(a.ranks[r].micro_batches_per_update, b.ranks[r].micro_batches_per_update) << what;
-    EXPECT_EQ(a.ranks[r].most_per_round, b.ranks[r].most_per_round) << what;
+    EXPECT_EQ(a.ranks[r].micro_batches_per_round_max, b.ranks[r].micro_batches_per_round_max) << what;
     EXPECT_EQ(a.ranks[r].last_micro_batch, b.ranks[r].last_micro_batch) << what;
   }
   const UpdateBreakdown parts = breakdown_of(counted, {}), whole = breakdown_of(all, {});

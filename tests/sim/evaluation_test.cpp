@@ -12,13 +12,13 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/changes.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/results.hpp"
@@ -135,9 +135,7 @@ TEST(Evaluations, WaysToFitAreChangesOfTheScenarioAsItIsWritten) {
   for (std::size_t i = 0; i < run.ways_to_fit.alone.size(); ++i) {
     if (!thorough(i)) continue;
     const WayToFit& way = run.ways_to_fit.alone[i];
-    std::vector<std::string> sets = asked;
-    sets.insert(sets.end(), way.set.begin(), way.set.end());
-    const Scenario changed = load_scenario("mixed_16_a100_16_v100", sets).scenario;
+    const Scenario changed = load_scenario("mixed_16_a100_16_v100", joined(asked, way.set)).scenario;
     const RunResult then = run_schedule(changed, *schedule_labelled(changed, "ddp"), evaluations);
     EXPECT_NEAR(then.memory_resident.value, way.memory.value, 1) << way.change;
   }

@@ -155,7 +155,7 @@ TEST(SplitMix, WorkIsDividedAmongReplicasByTheirSpeed) {
       EXPECT_GT(best, 12);
       const BalanceTask task{samples_asked(pair), 1, false, true};
       EXPECT_EQ(task.samples, 24 * 4);
-      const Balanced choice = balanced(pair, ddp, {ddp}, task, NetworkKind::kReference);
+      const Balanced choice = balanced(pair, ddp, task, NetworkKind::kReference);
       EXPECT_EQ(choice.samples, task.samples);
       EXPECT_EQ(choice.scenario.cluster.nodes[0].accumulation_steps, std::vector<int>(4, best)) << stages << slowdown;
       EXPECT_EQ(choice.scenario.cluster.nodes[1].accumulation_steps, std::vector<int>(4, 24 - best));
@@ -188,7 +188,7 @@ TEST(SplitMix, ReplicasInSeveralNodeGroupsWorkTogether) {
   pair.training.gradient_accumulation_steps = 12;
   const BalanceTask task{samples_asked(pair), 1, false, true};
   const ScheduleSpec ddp = serial_ddp();
-  const Scenario divided = balanced(pair, ddp, {ddp}, task, NetworkKind::kReference).scenario;
+  const Scenario divided = balanced(pair, ddp, task, NetworkKind::kReference).scenario;
   const auto steps = [&](std::size_t group) { return divided.cluster.nodes[group].accumulation_steps; };
   EXPECT_EQ(steps(0), steps(2));
   EXPECT_EQ(steps(1), steps(3));

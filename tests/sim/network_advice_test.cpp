@@ -19,7 +19,6 @@
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
-#include "sim/result/run.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace accosim {

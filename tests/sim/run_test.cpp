@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
@@ -21,6 +20,7 @@
 #include "models/spec/shipped.hpp"
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
+#include "sim/what_if/changes.hpp"
 #include "sim/what_if/looks_wrong.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/holds.hpp"
@@ -334,14 +334,13 @@ TEST(Waiting, FastStagesThatWaitGetMoreBlocks) {
 TEST(Waiting, FastGpusThatWaitDoMoreWhereTheyHaveRoomElseTheSlowOnesDoLess) {
   // Equal micro-batches of 4 on GPUs of which half are three times slower: a quick network, a host that never waits.
   const auto advised_with = [](const std::vector<std::string>& more) {
-    std::vector<std::string> sets{"/cluster/nodes/*/gpus=4",
-                                  "/cluster/nodes/*/nics/bandwidth=10 Tbit/s",
-                                  "/cluster/nodes/*/device/launch_interval=0 s",
-                                  "/cluster/nodes/0/name=fast",
-                                  "/cluster/nodes/1/name=slow",
-                                  "/cluster/nodes/1/device/slowdown=3"};
-    sets.insert(sets.end(), more.begin(), more.end());
-    return advised(load_sample(sets, 2), 0, kReference);  // zero1
+    const std::vector<std::string> sets{"/cluster/nodes/*/gpus=4",
+                                        "/cluster/nodes/*/nics/bandwidth=10 Tbit/s",
+                                        "/cluster/nodes/*/device/launch_interval=0 s",
+                                        "/cluster/nodes/0/name=fast",
+                                        "/cluster/nodes/1/name=slow",
+                                        "/cluster/nodes/1/device/slowdown=3"};
+    return advised(load_sample(joined(sets, more), 2), 0, kReference);  // zero1
   };
   const RunResult before = advised_with({});
   const Warning* const roomy = warning_of(before, "ranks_wait");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/base/draws.hpp"
 #include "models/base/statistics.hpp"
@@ -11,8 +12,8 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/player/player.hpp"
-#include "sim/result/pause_results.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -40,9 +41,9 @@ Scenario ranks_of_one_node(int ranks, int steps) {
   return scenario;
 }
 
-const ScheduleSpec& schedule(const Scenario& scenario, const std::string& name) {
-  return *std::find_if(scenario.schedules.begin(), scenario.schedules.end(),
-                       [&](const ScheduleSpec& spec) { return spec.name == name; });
+/// By its label, which in a sample is its name.
+const ScheduleSpec& schedule(const Scenario& scenario, const std::string& label) {
+  return *schedule_labelled(scenario, label);
 }
 
 /// Updates of one rank in a play of so many, the first few left out.
@@ -229,21 +230,25 @@ TEST(Unsteady, SpellsThatNoPlayCanHoldAreTold) {
   EXPECT_TRUE(warns(result, "stragglers_rare"));
 }
 
-/// The pause's cost, of rank 0 for `lasts`.
-PauseCost pause_of(Scenario scenario, const ScheduleSpec& spec, Seconds lasts, double every_updates = 1000) {
+/// A pause that lasts so long, each so many updates.
+Pause pause_each(double updates, double seconds, std::vector<int> ranks = {}) {
   Pause pause;
-  pause.name = "evaluation";
-  pause.ranks = {0};
-  pause.every_updates = every_updates;
-  pause.duration = lasts;
-  scenario.training.unsteady.pauses = {pause};
+  pause.ranks = std::move(ranks);
+  pause.every_updates = updates;
+  pause.duration = Seconds{seconds};
+  return pause;
+}
+
+/// The pause's cost, of rank 0 for `lasts`.
+PauseCost pause_of(Scenario scenario, const ScheduleSpec& spec, double lasts) {
+  scenario.training.unsteady.pauses = {pause_each(1000, lasts, {0})};
   return play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, kReference).pauses.at(0);
 }
 
 TEST(Pauses, DdpLosesAllOfThem) {
   Scenario scenario = sample_scenario(1, 4);
   for (const char* name : {"ddp", "zero1"}) {
-    const PauseCost cost = pause_of(scenario, schedule(scenario, name), Seconds{3});
+    const PauseCost cost = pause_of(scenario, schedule(scenario, name), 3);
     EXPECT_NEAR(cost.time.value, 3, 3e-6) << name;
     EXPECT_EQ(cost.lasts.value, 3);
     for (const double more : cost.micro_batches) EXPECT_EQ(more, 0);
@@ -265,7 +270,7 @@ TEST(Pauses, InAccoTheRoundInFlightEndsAndTheOthersAccumulateInTheNext) {
   const double T = sharded_update_time(input, Round::kUpdate).value, D = 7.3 * t;
   ASSERT_LT(T, t);
   const double n = std::ceil((D + T) / t), m = acco.micro_batches_per_round;
-  const PauseCost cost = pause_of(scenario, acco, Seconds{D});
+  const PauseCost cost = pause_of(scenario, acco, D);
   EXPECT_NEAR(cost.time.value, std::max(D, (n - m) * t), 1e-6 * cost.time.value);
   ASSERT_EQ(cost.micro_batches.size(), 4U);
   EXPECT_EQ(cost.micro_batches[0], 0);
@@ -276,23 +281,19 @@ TEST(Pauses, TheirCostIsSpreadOverTheUpdatesBetweenThem) {
   Scenario scenario = sample_scenario(1, 4);
   const ScheduleSpec& ddp = schedule(scenario, "ddp");
   const RunResult without = run_schedule(scenario, ddp, kReference);
-  Pause pause;
-  pause.duration = Seconds{2};
   const auto with = [&](const Pause& each) {
     Scenario paused = scenario;
     paused.training.unsteady.pauses = {each};
     return run_schedule(paused, ddp, kReference);
   };
   const double update = without.update_time.value;
-  Pause updates = pause;
-  updates.every_updates = 40;
-  EXPECT_NEAR(with(updates).update_time.value, update + 2.0 / 40, 1e-9);
+  EXPECT_NEAR(with(pause_each(40, 2)).update_time.value, update + 2.0 / 40, 1e-9);
   // 16 micro-batches an update on four ranks: 500 of them are 31.25 updates.
-  Pause gradients = pause;
+  Pause gradients = pause_each(0, 2);
   gradients.every_gradients = 500;
   EXPECT_NEAR(with(gradients).update_time.value, update + 2 / 31.25, 1e-9);
   // Each 20 s, of which 2 s are the pause: 18 s of updates.
-  Pause seconds = pause;
+  Pause seconds = pause_each(0, 2);
   seconds.every = Seconds{20};
   EXPECT_NEAR(with(seconds).update_time.value, update * 20 / 18, 1e-9);
   EXPECT_NEAR(with(seconds).tokens_per_second, without.tokens_per_second * 18 / 20, 1e-6 * without.tokens_per_second);
@@ -309,9 +310,7 @@ TEST(Pauses, SlackIsTakenUpOnce) {
   const double update = alone.update_time.value, idle = alone.ranks[0].idle_fraction * update, busy = update - idle;
   ASSERT_GT(idle / update, 0.2);
   ASSERT_LT(idle / update, 0.6);
-  Pause pause;
-  pause.every_updates = 4;
-  pause.duration = Seconds{3 * idle};
+  const Pause pause = pause_each(4, 3 * idle);
   scenario.training.unsteady.pauses = {pause};
   const SteadyPlay one = play_steady(scenario, pipe, 4, kReference);
   EXPECT_NEAR(one.pauses[0].time.value, 0, 1e-9 * update);
@@ -351,13 +350,11 @@ TEST(Pauses, ThatComeTooOftenAreSaidToBe) {
     EXPECT_EQ(result.pauses[0].crowded, warns(result, "pauses_crowded"));
     return result.pauses[0].crowded;
   };
-  Pause often;
+  Pause often = pause_each(0, 1e-3);
   often.every_gradients = 5;
-  often.duration = Seconds{1e-3};
   EXPECT_TRUE(crowded(often));
-  Pause longer;
+  Pause longer = pause_each(0, 10);
   longer.every = Seconds{1};
-  longer.duration = Seconds{10};
   EXPECT_TRUE(crowded(longer));
   longer.every = Seconds{100};
   EXPECT_FALSE(crowded(longer));
@@ -416,14 +413,9 @@ TEST(Pauses, RanksThatDifferByOneHaveFiguresOfTheirOwn) {
   Scenario scenario = sample_scenario(1, 4);
   const ScheduleSpec& acco = schedule(scenario, "acco");
   const RunResult steady = run_schedule(scenario, acco, kReference);
-  Pause pause;
-  pause.name = "evaluation";
-  pause.ranks = {0};
-  pause.every_updates = 100;
-  pause.duration = Seconds{5};
-  scenario.training.unsteady.pauses = {pause};
+  scenario.training.unsteady.pauses = {pause_each(100, 5, {0})};
   const RunResult result = run_schedule(scenario, acco, kReference);
-  const double more = result.pauses.at(0).micro_batches / 3;
+  const double more = result.pauses.at(0).done_meanwhile() / 3;
   ASSERT_GT(more, 1);
   // The first rank by itself, and the three others, which all do the same without pauses.
   ASSERT_EQ(result.ranks.size(), 2U);
@@ -444,10 +436,7 @@ TEST(Pauses, FoldedAndUnfoldedPlaysAgree) {
   Scenario scenario = sample_scenario(2, 4);
   const ScheduleSpec& acco = schedule(scenario, "acco");
   Costs costs = price(scenario, acco);
-  Pause pause;
-  pause.ranks = {5};
-  pause.duration = Seconds{1};
-  costs.pace.pauses = {placed(pause, acco, costs, 6)};
+  costs.pace.pauses = {placed(pause_each(0, 1, {5}), acco, costs, 6)};
   const EventGraph graph = build(acco, costs, 4, 20);
   const Folded folded = fold(graph);
   EXPECT_EQ(folded.graph.ranks.size(), 2U);
@@ -546,11 +535,8 @@ TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {
 
 TEST(Pauses, WhatIsDoneMeanwhileIsNeverLessThanNothing) {
   // Rank 0 pauses for 40 micro-batches, and rank 1 cannot use the time: nothing is done meanwhile.
-  SteadyPlay play;
-  play.pauses = {{"a", {}, {}, {-40, 0}}, {"b", {}, {}, {-40, 50}}};
-  const std::vector<PauseResult> results = pause_results(play);
-  EXPECT_EQ(results.at(0).micro_batches, 0);
-  EXPECT_EQ(results.at(1).micro_batches, 10);
+  EXPECT_EQ((PauseCost{"a", {}, {}, {-40, 0}}.done_meanwhile()), 0);
+  EXPECT_EQ((PauseCost{"b", {}, {}, {-40, 50}}.done_meanwhile()), 10);
 }
 
 }  // namespace

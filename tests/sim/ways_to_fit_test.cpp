@@ -20,6 +20,7 @@
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"
+#include "sim/what_if/changes.hpp"
 #include "sim/what_if/what_if.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/results.hpp"
@@ -39,15 +40,13 @@ std::string memory_of(Bytes bytes, const char* group = "0") {
 
 /// GPT of 36 blocks of 1280 on one node of 8, 8 sequences of 512 a micro-batch; every GPU has `gib`.
 LoadedScenario scenario_with(double gib, const Texts& sets = {}, int groups = 1) {
-  Texts all{"/model/n_layer=36", "/model/n_embd=1280", "/model/n_head=20", "/training/micro_batch_size=8",
-            memory_of(Bytes{gib * 0x1p30}, "*")};
-  all.insert(all.end(), sets.begin(), sets.end());
-  return load_sample(all, groups);
+  const Texts all{"/model/n_layer=36", "/model/n_embd=1280", "/model/n_head=20", "/training/micro_batch_size=8",
+                  memory_of(Bytes{gib * 0x1p30}, "*")};
+  return load_sample(joined(all, sets), groups);
 }
 /// With one schedule, by its name and other keys.
-LoadedScenario scenario_of(const std::string& schedule, double gib, Texts sets = {}) {
-  sets.insert(sets.begin(), R"(/schedules=[{"name": )" + schedule + "}]");
-  return scenario_with(gib, sets);
+LoadedScenario scenario_of(const std::string& schedule, double gib, const Texts& sets = {}) {
+  return scenario_with(gib, joined({R"(/schedules=[{"name": )" + schedule + "}]"}, sets));
 }
 
 /// Of the schedule of that name.
@@ -77,11 +76,9 @@ TEST(WhatIf, IsWhatLoadsWithTheSettings) {
           {"/cluster/nodes/*/device=V100-SXM2-32GB", "/training/precision=fp16", "/training/attention=naive"},
           {"/model=gpt2", "/training/activation_recompute=full", "/training/recompute_every=2"},
           {"/schedules/1={\"name\": \"zero2\", \"label\": \"another\"}"}}) {
-      Texts all{"/published={}"};
-      all.insert(all.end(), sets.begin(), sets.end());
       std::optional<Scenario> whole;
       try {
-        whole = load_scenario(name, all).scenario;
+        whole = load_scenario(name, joined({"/published={}"}, sets)).scenario;
       } catch (const ScenarioError&) {
       }
       for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i) {
@@ -194,8 +191,7 @@ TEST(WaysToFit, WhatAScheduleKeepsMayBeGivenUp) {
   Texts sets{"/cluster/nodes/0/count=2"};
   const auto expect = [&](const std::string& change, const std::string& key) {
     const LoadedScenario saving = scenario_of(R"("zero3", "sync": "every_micro_batch")", 2, sets);
-    Texts costly = sets;
-    costly.push_back("/schedules/0/" + key);
+    const Texts costly = joined(sets, {"/schedules/0/" + key});
     const WaysToFit ways = ways_of(scenario_of(R"("zero3", "sync": "every_micro_batch")", 2, costly), "zero3");
     const WayToFit* const way = find(ways, change);
     ASSERT_TRUE(way) << change;
@@ -291,9 +287,7 @@ TEST(WaysToFit, OfASplitModelWhatIsNamedFirstIsPlayed) {
   const Texts split{"/training/parallel={\"pipeline_parallel_size\": 2}", "/training/gradient_accumulation_steps=4"};
   const LoadedScenario roomy = scenario_of("\"zero1\"", 80, split);
   const Bytes most = run_schedule(roomy.scenario, roomy.scenario.schedules[0], kReference).memory_resident_high;
-  Texts narrow = split;
-  narrow.push_back(memory_of(0.9 * most, "*"));
-  const LoadedScenario loaded = scenario_of("\"zero1\"", 80, narrow);
+  const LoadedScenario loaded = scenario_of("\"zero1\"", 80, joined(split, {memory_of(0.9 * most, "*")}));
   const WaysToFit ways = ways_of(loaded, "zero1");
   ASSERT_FALSE(ways.alone.empty());
   const WayToFit& first = ways.alone.front();

@@ -7,6 +7,7 @@
 #include "models/read/load.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
+#include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/random.hpp"
@@ -148,24 +149,14 @@ TEST(Winner, WithoutASpeedupAtTheSameBatchAllAreRankedPerToken) {
 }
 
 /// The shipped scenario without interference, where closed forms are exact.
-Scenario closed(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> sets{"/training/interference=false"};
-  sets.insert(sets.end(), more.begin(), more.end());
-  return load_scenario("finetune_2x4_a100", sets).scenario;
-}
-
-const ScheduleSpec& spec_of(const Scenario& scenario, const std::string& label) {
-  for (const ScheduleSpec& spec : scenario.schedules)
-    if (spec.label == label) return spec;
-  throw std::logic_error("no " + label);
-}
+Scenario closed() { return load_scenario("finetune_2x4_a100", {"/training/interference=false"}).scenario; }
 
 // The baseline reduces after each of 4 micro-batches. At the same batch it reduces once: with A micro-batches
 // (A - 1) t + S + O + broadcasts, its closed form; ACCO's update has 6 micro-batches a GPU, that of ZeRO-1 has 4.
 TEST(SameBatch, TheBaselineReducesOnceAnUpdate) {
   const Scenario scenario = closed();
   const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, NetworkKind::kReference);
-  const ScheduleSpec& written = spec_of(scenario, "DDP as released");
+  const ScheduleSpec& written = *schedule_labelled(scenario, "DDP as released");
   ASSERT_EQ(written.sync, Sync::kEveryMicroBatch);
   const ScheduleSpec spec = accumulating(written);
   EXPECT_EQ(spec.sync, Sync::kLastMicroBatch);
@@ -185,7 +176,7 @@ TEST(SameBatch, WhatIsFasterAtALargerBatchIsHeldAgainstTheWinnerThere) {
   const std::vector<RunResult> results = compare(scenario, {0, 1, 3}, NetworkKind::kReference);
   const Standing standing = standing_of(scenario, results, {}, NetworkKind::kReference);
   ASSERT_EQ(standing.winner, 1U);
-  const ScheduleSpec& zero1 = spec_of(scenario, "zero1");
+  const ScheduleSpec& zero1 = *schedule_labelled(scenario, "zero1");
   const Costs costs = price(scenario, zero1);
   const Seconds at_six = closed_form({zero1, costs, costs.kinds.front(), 6, 1});
   EXPECT_NEAR(standing.times[2], at_six / results[2].update_time, 1e-6);
@@ -197,7 +188,7 @@ TEST(SameBatch, AWinnerThatReducesEveryMicroBatchAccumulatesThereToo) {
   const std::vector<RunResult> results = compare(scenario, {0, 3}, NetworkKind::kReference);
   const Standing standing = standing_of(scenario, results, {}, NetworkKind::kReference);
   ASSERT_EQ(standing.winner, 0U);
-  const ScheduleSpec spec = accumulating(spec_of(scenario, "DDP as released"));
+  const ScheduleSpec spec = accumulating(*schedule_labelled(scenario, "DDP as released"));
   const Costs costs = price(scenario, spec);
   const Seconds at_six = closed_form({spec, costs, costs.kinds.front(), 6, 1});
   EXPECT_NEAR(standing.times[1], at_six / results[1].update_time, 1e-6);

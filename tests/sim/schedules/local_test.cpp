@@ -14,7 +14,6 @@
 #include "models/spec/model.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/steady.hpp"
-#include "sim/result/phases.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/sim/sharded_scenarios.hpp"

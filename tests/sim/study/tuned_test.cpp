@@ -18,6 +18,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
+#include "sim/what_if/changes.hpp"
 #include "sim/what_if/ladder.hpp"
 #include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
@@ -187,10 +188,9 @@ TEST(Tuned, IsWhatItsEntrySays) {
     const RunResult& best = results.back();
     const RunResult& acco = result_labelled(results, "acco");
     // Written into the scenario as its baseline, it plays the same, and what ACCO is over it is its speedup.
-    std::vector<std::string> sets = added.set;
-    sets.insert(sets.end(), {"/published={}", "/schedules=[" + dump_json(added.entry) + ",{\"name\":\"acco\"}]",
-                             "/baseline=" + added.name()});
-    const Scenario written = load_scenario(name, sets).scenario;
+    const std::string entries = "/schedules=[" + dump_json(added.entry) + R"(,{"name":"acco"}])";
+    const Scenario written =
+        load_scenario(name, joined(added.set, {"/published={}", entries, "/baseline=" + added.name()})).scenario;
     const std::vector<RunResult> two = compare(written, {0, 1}, NetworkKind::kSimgrid);
     EXPECT_EQ(two[0].update_time.value, best.update_time.value) << name;
     EXPECT_EQ(two[1].speedup_same_batch, acco.over_best_synchronous) << name;
@@ -207,12 +207,10 @@ TEST(Tuned, OfAnotherFrameworkKeepsTheHostsPace) {
   const Compared results = compared(scenario);
   ASSERT_TRUE(results.tuned.elsewhere);
   EXPECT_EQ(results.tuned.elsewhere->framework, "Megatron-LM");
-  std::vector<std::string> sets = own;
   const AddedSchedule& added = results.tuned.elsewhere->added;
-  sets.insert(sets.end(), added.set.begin(), added.set.end());
-  sets.insert(sets.end(),
-              {"/published={}", "/schedules=[" + dump_json(added.entry) + "]", "/baseline=" + added.name()});
-  const Scenario written = load_scenario("pretrain_4x8_a100", sets).scenario;
+  const std::vector<std::string> entry{"/published={}", "/schedules=[" + dump_json(added.entry) + "]",
+                                       "/baseline=" + added.name()};
+  const Scenario written = load_scenario("pretrain_4x8_a100", joined(joined(own, added.set), entry)).scenario;
   EXPECT_EQ(written.training.framework, Framework::kMegatron);
   EXPECT_NEAR(results.back().update_time / compare(written, {0}, NetworkKind::kReference)[0].update_time,
               results.tuned.elsewhere->times, 1e-9);
@@ -255,10 +253,10 @@ double enumerated(const std::string& name, const std::vector<std::string>& sets,
   for (int size = 1; size <= all; ++size)
     for (const std::string& entry : entries) {
       if (all % size != 0) continue;
-      std::vector<std::string> own = sets;
-      own.insert(own.end(), {"/published={}", "/schedules=[" + entry + "]", "/baseline=x",
-                             "/training/micro_batch_size=" + std::to_string(size),
-                             "/training/gradient_accumulation_steps=" + std::to_string(all / size)});
+      const std::vector<std::string> own =
+          joined(sets, {"/published={}", "/schedules=[" + entry + "]", "/baseline=x",
+                        "/training/micro_batch_size=" + std::to_string(size),
+                        "/training/gradient_accumulation_steps=" + std::to_string(all / size)});
       Scenario written;
       try {
         written = load_scenario(name, own).scenario;
@@ -386,9 +384,7 @@ TEST(Tuned, WhoseBatchGrowsIsTriedAtTheBatchThatWasAskedForToo) {
   const RunResult& fixed = results[results.size() - 2];
   EXPECT_NEAR(fixed.batch_inflation, 1, 1e-9);
   EXPECT_GT(*fixed.over_best_synchronous, 1);
-  std::vector<std::string> sets = slow;
-  sets.insert(sets.end(), added.set.begin(), added.set.end());
-  const Scenario written = load_scenario("mixed_a100_v100", sets).scenario;
+  const Scenario written = load_scenario("mixed_a100_v100", joined(slow, added.set)).scenario;
   const RunResult same = run_schedule(written, *schedule_labelled(written, "acco"), NetworkKind::kSimgrid);
   EXPECT_EQ(same.update_time.value, fixed.update_time.value);
   // Whom a larger batch suits has the one that grows.
@@ -407,9 +403,7 @@ TEST(Tuned, WhatIsListedIsWrittenDownByItsSettings) {
   const Compared results = compared(scenario, NetworkKind::kSimgrid);
   const AddedSchedule& added = *results.tuned.delayed;
   ASSERT_GT(added.virtual_stages, 1) << added.name();
-  std::vector<std::string> sets = own;
-  sets.insert(sets.end(), added.set.begin(), added.set.end());
-  const Scenario written = load_scenario(file, sets).scenario;
+  const Scenario written = load_scenario(file, joined(own, added.set)).scenario;
   EXPECT_EQ(run_schedule(written, written.schedules.back(), NetworkKind::kSimgrid).update_time.value,
             results[results.size() - 2].update_time.value);
 }
@@ -426,9 +420,9 @@ TEST(Tuned, AMicroBatchOfItsOwnIsThatOfTheTraining) {
   // Written into the schedule it makes the same update as written into the training.
   for (const char* const schedule : {"ddp", "zero1", "zero2", "zero3", "dpu", "acco", "diloco", "sapipe"}) {
     const auto played = [&](const std::string& key, const std::vector<std::string>& training) {
-      std::vector<std::string> sets = training;
-      sets.insert(sets.end(), {"/published={}", std::string("/schedules=[{\"name\": \"") + schedule + "\"" + key + "}]",
-                               std::string("/baseline=") + schedule});
+      const std::vector<std::string> sets =
+          joined(training, {"/published={}", fmt::format(R"(/schedules=[{{"name": "{}"{}}}])", schedule, key),
+                            std::string("/baseline=") + schedule});
       return compare(load_scenario("finetune_2x4_a100", sets).scenario, {0}, NetworkKind::kSimgrid)[0];
     };
     const RunResult own = played(R"(, "micro_batch_size": 2)", {});
