@@ -35,13 +35,11 @@ JsonValue figures_json(const Evaluation& each, JsonValue json) {
 }
 
 JsonValue point_json(const Answer& answer, std::size_t at) {
-  const TriedPoint& point = answer.advice.points[at];
-  const Candidate candidate = candidate_of(answer.space, point.index);
-  const Form& form = answer.space.forms[candidate.form];
-  return figures_json(point.evaluation, json_object({{"label", form.label},
-                                                     {"schedule", form.schedule},
-                                                     {"options", options_in_words(answer.space, candidate)},
-                                                     {"set", settings_of(answer.space, candidate)}}));
+  const Choice choice = choice_at(answer, at);
+  return figures_json(
+      answer.advice.points[at].evaluation,
+      json_object(
+          {{"label", choice.label}, {"schedule", choice.schedule}, {"options", choice.options}, {"set", choice.set}}));
 }
 
 JsonValue point_json(const Answer& answer, const std::optional<std::size_t>& at) {
@@ -57,7 +55,7 @@ JsonValue schedules_json(const Answer& answer) {
     const Form& form = answer.space.forms[each.form];
     return json_object({{"label", form.label},
                         {"schedule", form.schedule},
-                        {"points", each.points},
+                        {"points", each.tried},
                         {"cannot_win", each.cannot_win},
                         {"does_not_fit", each.do_not_fit},
                         {"other_batch", each.other_batch},
@@ -67,19 +65,12 @@ JsonValue schedules_json(const Answer& answer) {
   });
 }
 
-JsonValue written_json(const Answer& answer) {
-  return json_list(answer.written, [](const WrittenSchedule& each) {
-    return figures_json(each.evaluation, json_object({{"label", each.label}}));
-  });
-}
-
 JsonValue parts_json(const Answer& answer) {
   std::vector<JsonValue> all;
-  if (!answer.winner_use || !answer.second_use) return all;
-  for (int use = 0; use < kTimeUses; ++use)
+  for (std::size_t use = 0; use < kTimeUses && !answer.time_parts.empty(); ++use)
     all.push_back(json_object({{"what", name_of(static_cast<TimeUse>(use))},
-                               {"winner_s", answer.winner_use->parts[static_cast<std::size_t>(use)].value},
-                               {"second_s", answer.second_use->parts[static_cast<std::size_t>(use)].value}}));
+                               {"winner_s", answer.time_parts[0][use].value},
+                               {"second_s", answer.time_parts[1][use].value}}));
   return all;
 }
 
@@ -90,18 +81,10 @@ JsonValue takeover_json(const Answer& answer, const std::optional<Takeover>& tak
                       {"by", point_json(answer, answer.rivals[takeover->by])}});
 }
 
-JsonValue refusals_json(const Answer& answer) {
-  return json_list(answer.advice.refusals, [](const Refusal& each) {
-    return json_object({{"why", each.why}, {"points", each.points}});
-  });
-}
-
 }  // namespace
 
 void write_advice_json(std::ostream& out, const Answer& answer) {
   const Findings& advice = answer.advice;
-  std::size_t refused = 0;
-  for (const Refusal& each : advice.refusals) refused += each.points;
   JsonValue document =
       json_object({{"schema", "accosim.advice/2"},
                    {"version", kVersion},
@@ -114,16 +97,18 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
                    {"budget", answer.budget},
                    {"candidates", advice.candidates},
                    {"exhaustive", advice.exhaustive},
-                   {"points", advice.points.size()},
+                   {"points", advice.tried},
                    {"simulated", advice.simulated},
                    {"played", advice.played},
                    {"tight", advice.tight},
                    {"cannot_win", advice.cannot_win},
                    {"does_not_fit", advice.do_not_fit},
                    {"other_batch", advice.other_batch},
-                   {"refused", refused}});
-  document.set("refusals", refusals_json(answer));
-  document.set("left_out", answer.left_out);
+                   {"refused", advice.refused}});
+  document.set("refusals", json_list(advice.refusals, [](const Refusal& each) {
+                 return json_object({{"why", each.why}, {"points", each.points}});
+               }));
+  document.set("left_out", answer.space.left_out);
   document.set("cautions", json_list(answer.cautions, [](const Warning& each) {
                  return json_object({{"code", each.code}, {"message", each.message}, {"advice", each.advice}});
                }));
@@ -140,7 +125,9 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
   document.set("front", points_json(answer, advice.front));
   document.set("cannot_be_told_apart", points_json(answer, advice.open));
   document.set("points_that_cannot_be_told_apart", advice.open_points);
-  document.set("as_written", written_json(answer));
+  document.set("as_written", json_list(answer.written, [](const TriedPoint& each) {
+                 return figures_json(each.evaluation, json_object({{"label", each.label}}));
+               }));
   document.set("bandwidth", json_object({{"of", answer.network.what},
                                          {"rate_bytes_per_s", answer.network.rate},
                                          {"least_factor", answer.takeovers.least},

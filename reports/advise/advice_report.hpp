@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reports/table.hpp"
-#include "sim/advise/answer.hpp"
+#include "sim/advise/advice.hpp"
 
 namespace accosim {
 

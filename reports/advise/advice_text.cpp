@@ -22,22 +22,15 @@ constexpr int kMostName = 42;  ///< columns of a name in a table
 
 std::string points_of(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
 
-Candidate candidate_at(const Answer& answer, std::size_t point) {
-  return candidate_of(answer.space, answer.advice.points[point].index);
-}
+/// "; 3 do not fit"; empty where there are none.
+std::string also(std::size_t count, const char* what) { return count == 0 ? "" : fmt::format("; {} {}", count, what); }
 
-std::string label_of(const Answer& answer, std::size_t at) {
-  return answer.space.forms[candidate_at(answer, at).form].label;
-}
-
-std::string options_of(const Answer& answer, std::size_t at) {
-  return options_in_words(answer.space, candidate_at(answer, at));
-}
+std::string label_of(const Answer& answer, std::size_t at) { return answer.advice.points[at].label; }
 
 /// "zero1 with micro_batch_size 8, gradient_accumulation_steps 4"
 std::string name_of(const Answer& answer, std::size_t at) {
-  const std::string options = options_of(answer, at);
-  return options.empty() ? label_of(answer, at) : label_of(answer, at) + " with " + options;
+  const Choice choice = choice_at(answer, at);
+  return choice.options.empty() ? choice.label : choice.label + " with " + choice.options;
 }
 
 const Evaluation& at(const Answer& answer, std::size_t point) { return answer.advice.points[point].evaluation; }
@@ -69,46 +62,45 @@ std::string type_beside(const Evaluation& winner, const Evaluation& each) {
              : fmt::format(" (gradients reduced in {}, not in {})", name_of(each.reduced), name_of(winner.reduced));
 }
 
-/// ", 2.6 % less than the best synchronous schedule, zero1"
+/// ", 2.6 % less than zero1": what is spent, as a ratio of that one's.
+std::string beside(double ratio, const std::string& whose) {
+  return fmt::format(", {} {} than {}", human_percent(std::abs(1 - ratio)), ratio < 1 ? "less" : "more", whose);
+}
+
 std::string beside_synchronous(const Answer& answer, const Evaluation& winner) {
-  if (!answer.advice.synchronous) return "";
-  const Evaluation& best = at(answer, *answer.advice.synchronous);
-  const double ratio = winner.spent_per_sample() / best.spent_per_sample();
-  return fmt::format(", {} {} than the best synchronous schedule, {}{}", human_percent(std::abs(1 - ratio)),
-                     ratio < 1 ? "less" : "more", label_of(answer, *answer.advice.synchronous),
-                     type_beside(winner, best));
+  const std::optional<std::size_t>& synchronous = answer.advice.synchronous;
+  if (!synchronous) return "";
+  const Evaluation& best = at(answer, *synchronous);
+  return beside(winner.spent_per_sample() / best.spent_per_sample(),
+                "the best synchronous schedule, " + label_of(answer, *synchronous) + type_beside(winner, best));
 }
 
 /// ", 12 % less than ddp as written"; empty where it took no part.
-std::string beside(const Answer& answer, const Evaluation& winner, const WrittenSchedule& written) {
-  if (written.evaluation.state == PointState::kDoesNotFit)
-    return fmt::format(", where {} as written does not fit", written.label);
-  if (!written.evaluation.has_time) return "";
-  const double ratio = winner.spent_per_sample() / written.evaluation.spent_per_sample();
-  const std::string whose = written.label + " as written" + type_beside(winner, written.evaluation);
+std::string beside_written(const Answer& answer, const Evaluation& winner, const TriedPoint& written) {
+  const Evaluation& each = written.evaluation;
+  if (each.state == PointState::kDoesNotFit) return fmt::format(", where {} as written does not fit", written.label);
+  if (!each.has_time) return "";
+  const double ratio = winner.spent_per_sample() / each.spent_per_sample();
+  std::string whose = written.label + " as written" + type_beside(winner, each);
   if (std::abs(ratio - 1) < 5e-4) return (is_cost(answer) ? ", as much as " : ", as long as ") + whose;
-  const bool grown = std::abs(written.evaluation.samples / answer.asked.samples - 1) > answer.asked.tolerance;
-  return fmt::format(
-      ", {} {} than {}{}", human_percent(std::abs(1 - ratio)), ratio < 1 ? "less" : "more", whose,
-      grown ? fmt::format(" takes for as many samples (its updates have {})", human_count(written.evaluation.samples))
-            : "");
+  if (std::abs(each.samples / answer.asked.samples - 1) > answer.asked.tolerance)
+    whose += fmt::format(" takes for as many samples (its updates have {})", human_count(each.samples));
+  return beside(ratio, whose);
 }
 
-const WrittenSchedule* written_baseline(const Answer& answer) {
-  for (const WrittenSchedule& each : answer.written)
-    if (each.label == answer.baseline) return &each;
-  return nullptr;
-}
-
-/// Of the scenario's own schedules, those that may win.
-const WrittenSchedule* best_written(const Answer& answer) {
-  const WrittenSchedule* best = nullptr;
-  for (const WrittenSchedule& each : answer.written) {
+/// Of the scenario's own schedules the baseline and then, where that is another one, the best of those that may win.
+std::vector<const TriedPoint*> written_to_name(const Answer& answer) {
+  std::vector<const TriedPoint*> named;
+  const auto baseline = std::ranges::find(answer.written, answer.baseline, &TriedPoint::label);
+  if (baseline != answer.written.end()) named.push_back(&*baseline);
+  const TriedPoint* best = nullptr;
+  for (const TriedPoint& each : answer.written) {
     const Evaluation& here = each.evaluation;
     if (here.state != PointState::kPlayed || !here.caveats.none()) continue;
     if (best == nullptr || here.spent_per_sample() < best->evaluation.spent_per_sample()) best = &each;
   }
-  return best;
+  if (best != nullptr && best->label != answer.baseline) named.push_back(best);
+  return named;
 }
 
 std::string memory_of(const Evaluation& each) {
@@ -117,13 +109,13 @@ std::string memory_of(const Evaluation& each) {
 
 std::string no_winner_in_words(const Answer& answer) {
   const Findings& advice = answer.advice;
-  const std::size_t refused = advice.points.size() - advice.do_not_fit - advice.other_batch;
+  const std::size_t refused = advice.tried - advice.do_not_fit - advice.other_batch;
+  const std::size_t untried = advice.candidates - advice.tried;
   return fmt::format(
       "None of {} can be had at {} samples an update: {} do not fit into memory, {} have updates of another size{}.{}",
-      points_of(advice.points.size()), human_count(answer.asked.samples), advice.do_not_fit, advice.other_batch,
+      points_of(advice.tried), human_count(answer.asked.samples), advice.do_not_fit, advice.other_batch,
       refused > 0 ? fmt::format(", {} are refused", refused) : "",
-      advice.points.size() < advice.candidates
-          ? fmt::format(" {} more were not tried: raise --budget.", advice.candidates - advice.points.size())
+      untried > 0             ? fmt::format(" {} more were not tried: raise --budget.", untried)
       : advice.do_not_fit > 0 ? " Take more GPUs, or GPUs with more memory, or a smaller model."
                               : "");
 }
@@ -161,11 +153,9 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
       out, "asked for  ",
       fmt::format("{} samples an update of {}, on {}", human_count(answer.asked.samples), answer.model, answer.gpus),
       options.width);
-  std::size_t refused = 0;
-  for (const Refusal& each : advice.refusals) refused += each.points;
   const std::size_t grown = advice.simulated - advice.played;
   const std::size_t asked =
-      advice.simulated + advice.do_not_fit + advice.other_batch - grown + advice.cannot_win + refused;
+      advice.simulated + advice.do_not_fit + advice.other_batch - grown + advice.cannot_win + advice.refused;
   std::string text =
       advice.exhaustive
           ? fmt::format("all {} of the space", points_of(advice.candidates))
@@ -178,16 +168,16 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
   if (advice.tight > 0) text += fmt::format(", {} of them tight", advice.tight);
   if (grown > 0) text += fmt::format(", {} of them with updates of another size", grown);
   text += fmt::format("; {} do not fit", advice.do_not_fit);
-  if (advice.other_batch > grown) text += fmt::format("; {} have updates of another size", advice.other_batch - grown);
+  text += also(advice.other_batch - grown, "have updates of another size");
   if (advice.cannot_win > 0)
     text += fmt::format(
         "; {} were pruned, since what they take at least is beyond the best ({} % beyond it for those of many "
         "collectives)",
         advice.cannot_win, std::lround(100 * (kHopeful - 1)));
-  if (refused > 0) text += fmt::format("; {} are refused", refused);
+  text += also(advice.refused, "are refused");
   if (!advice.exhaustive)
     text += fmt::format("; {} were not looked at{}", human_count(static_cast<double>(advice.candidates - asked)),
-                        advice.simulated >= static_cast<std::size_t>(answer.budget) ? ": raise --budget" : "");
+                        advice.simulated >= answer.budget ? ": raise --budget" : "");
   write_wrapped(out, "searched   ", text + ".", options.width);
   std::vector<std::string> knobs;
   for (const Form& form : answer.space.forms)
@@ -195,13 +185,11 @@ void write_searched(std::ostream& out, const Answer& answer, const ConsoleOption
       const bool later = !advice.exhaustive && knob.later < knob.alternatives.size();
       const std::string name =
           knob.name + (later ? " (the model split only around the best point; --over parallel tries more)" : "");
-      if (knob.alternatives.size() > 1 && std::find(knobs.begin(), knobs.end(), name) == knobs.end())
-        knobs.push_back(name);
+      if (knob.alternatives.size() > 1 && std::ranges::find(knobs, name) == knobs.end()) knobs.push_back(name);
     }
-  std::string varied =
-      fmt::format("{} schedule{}", answer.space.forms.size(), answer.space.forms.size() == 1 ? "" : "s");
-  for (const std::string& knob : knobs) varied += ", " + knob;
-  write_wrapped(out, "varied     ", varied, options.width);
+  const std::size_t forms = answer.space.forms.size();
+  knobs.insert(knobs.begin(), fmt::format("{} schedule{}", forms, forms == 1 ? "" : "s"));
+  write_wrapped(out, "varied     ", fmt::format("{}", fmt::join(knobs, ", ")), options.width);
 }
 
 /// What is spent beyond the winner, in percent.
@@ -232,20 +220,16 @@ void write_points(std::ostream& out, const Answer& answer, const char* title, co
   }
   write_table_below(out, "", table.columns(), options);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const std::string what = options_of(answer, points[i]);
+    const std::string what = choice_at(answer, points[i]).options;
     write_wrapped(out, fmt::format("{:>3} ", i + 1), what.empty() ? "as written" : what, options.width);
   }
 }
 
 /// "zero1, 16 x 2": the schedule and what decides most, without the nodes.
 std::string short_name_of(const Answer& answer, std::size_t point) {
-  const Candidate candidate = candidate_at(answer, point);
-  const Form& form = answer.space.forms[candidate.form];
-  std::string text = form.label;
-  for (std::size_t i = 0; i < form.knobs.size(); ++i)
-    if (const std::string& chosen = form.knobs[i].alternatives[candidate.at[i]].text;
-        form.knobs[i].coarse && !chosen.empty())
-      text += ", " + chosen;
+  const Choice choice = choice_at(answer, point);
+  std::string text = choice.label;
+  if (!choice.coarse_options.empty()) text += ", " + choice.coarse_options;
   const int nodes = at(answer, point).nodes;
   for (const auto& [written, brief] : {std::pair(fmt::format(", {} node{}, ", nodes, nodes == 1 ? "" : "s"), ", "),
                                        std::pair(std::string("micro_batch_size "), ""),
@@ -273,15 +257,13 @@ void write_by_nodes(std::ostream& out, const Answer& answer, const ConsoleOption
 void write_without(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
   for (const FormResult& form : answer.advice.forms) {
     if (form.best) continue;
-    std::string why = fmt::format("{}: none of {}", answer.space.forms[form.form].label, points_of(form.points));
-    if (form.cannot_win > 0) why += fmt::format("; {} take at least longer than the best", form.cannot_win);
-    if (form.do_not_fit > 0) why += fmt::format("; {} do not fit", form.do_not_fit);
-    if (form.other_batch > 0) why += fmt::format("; {} have updates of another size", form.other_batch);
+    std::string why = fmt::format("{}: none of {}", answer.space.forms[form.form].label, points_of(form.tried));
+    why += also(form.cannot_win, "take at least longer than the best") + also(form.do_not_fit, "do not fit") +
+           also(form.other_batch, "have updates of another size");
     if (form.nearest_samples)
       why += fmt::format(" (the nearest {} samples, {:.2f} times what was asked for)",
                          human_count(*form.nearest_samples), *form.nearest_samples / answer.asked.samples);
-    if (form.refused > 0) why += fmt::format("; {} are refused", form.refused);
-    write_wrapped(out, "  - ", why, options.width);
+    write_wrapped(out, "  - ", why + also(form.refused, "are refused"), options.width);
   }
 }
 
@@ -308,20 +290,17 @@ std::string why_in_words(const Answer& answer) {
       fmt::format("Second is {}: {}, {} more{}.", name_of(answer, *advice.second),
                   spent_of(answer, at(answer, *advice.second)), human_percent(over_winner(answer, *advice.second)),
                   type_beside(at(answer, *advice.winner), at(answer, *advice.second)));
-  const std::vector<TimeDifference> differences = differences_of(answer);
-  if (differences.empty())
-    text += " No part of the update differs by a hundredth of it.";
-  else {
-    text += fmt::format(" For as many samples {} spends", label_of(answer, *advice.winner));
-    for (const TimeDifference& each : differences)
-      text += fmt::format("{} {} {} on {}", &each == &differences.front() ? "" : ",",
-                          human_time(Seconds{std::abs(each.more.value)}), each.more > Seconds{0} ? "less" : "more",
-                          name_of(each.use));
-    text += ".";
-  }
+  const std::vector<std::pair<TimeUse, Seconds>> differences = differences_of(answer);
+  std::vector<std::string> parts;
+  for (const auto& [use, more] : differences)
+    parts.push_back(fmt::format(" {} {} on {}", human_time(Seconds{std::abs(more.value)}),
+                                more > Seconds{0} ? "less" : "more", name_of(use)));
+  text += parts.empty() ? " No part of the update differs by a hundredth of it."
+                        : fmt::format(" For as many samples {} spends{}.", label_of(answer, *advice.winner),
+                                      fmt::join(parts, ","));
   if (advice.next && advice.next != advice.second) {
     text += fmt::format(" Of {} itself the next is with {}: {} more.", label_of(answer, *advice.winner),
-                        options_of(answer, *advice.next), human_percent(over_winner(answer, *advice.next)));
+                        choice_at(answer, *advice.next).options, human_percent(over_winner(answer, *advice.next)));
   }
   return text;
 }
@@ -375,16 +354,15 @@ void write_refusals(std::ostream& out, const Answer& answer, const ConsoleOption
                   options.width);
   if (refusals.size() > kMostReasons)
     write_wrapped(out, "  - ", fmt::format("... and {} more reasons", refusals.size() - kMostReasons), options.width);
-  for (const std::string& each : answer.left_out) write_wrapped(out, "  - ", "left out, " + each, options.width);
+  for (const std::string& each : answer.space.left_out) write_wrapped(out, "  - ", "left out, " + each, options.width);
 }
 
 /// What repeats the winner; `between` stands before each --set.
 std::string command_of(const Answer& answer, const char* between) {
-  const Candidate candidate = candidate_at(answer, *answer.advice.winner);
-  const Form& form = answer.space.forms[candidate.form];
+  const Choice choice = choice_at(answer, *answer.advice.winner);
   std::string command = "accosim compare " + in_shell(answer.asked.scenario);
-  if (form.written) command += " --schedule " + in_shell(form.label);
-  for (const std::vector<std::string>& all : {answer.asked.set, settings_of(answer.space, candidate)})
+  if (choice.written) command += " --schedule " + in_shell(choice.label);
+  for (const std::vector<std::string>& all : {answer.asked.set, choice.set})
     for (const std::string& set : all) command += between + ("--set " + in_shell(set));
   return command;
 }
@@ -396,12 +374,10 @@ std::string advice_in_words(const Answer& answer) {
   const Evaluation& winner = at(answer, *advice.winner);
   std::string text =
       name_of(answer, *advice.winner) + ": " + spent_with_interval(answer, winner) + beside_synchronous(answer, winner);
-  const WrittenSchedule* const baseline = written_baseline(answer);
-  const WrittenSchedule* const best = best_written(answer);
-  if (baseline != nullptr) text += beside(answer, winner, *baseline);
-  if (best != nullptr && best != baseline) {
-    const std::string other = beside(answer, winner, *best);
-    text += (other.empty() ? "" : " and") + (other.empty() ? other : other.substr(1));
+  for (const TriedPoint* const written : written_to_name(answer)) {
+    const std::string other = beside_written(answer, winner, *written);
+    const bool first = other.empty() || written->label == answer.baseline;
+    text += first ? other : " and" + other.substr(1);
   }
   if (advice.sooner) {
     const Evaluation& sooner = at(answer, *advice.sooner);
@@ -423,12 +399,14 @@ std::string advice_in_words(const Answer& answer) {
 }  // namespace
 
 void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+  const auto write_all = [&](const std::vector<std::string>& sentences) {
+    for (const std::string& text : sentences)
+      if (!text.empty()) write_sentence(out, options, text);
+  };
   write_sentence(out, options, advice_in_words(answer));
   const bool any = answer.advice.winner.has_value();
   if (answer.adding) write_sentence(out, options, in_words(*answer.adding));
-  if (any)
-    for (const std::string& text : {caveats_in_words(answer), faster_in_words(answer)})
-      if (!text.empty()) write_sentence(out, options, text);
+  if (any) write_all({caveats_in_words(answer), faster_in_words(answer)});
   write_by_nodes(out, answer, options);
   for (const Warning& each : answer.cautions)
     write_sentence(out, options, "Caution: {} ({}).", each.message, each.code);
@@ -446,8 +424,7 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
   if (any) {
     write_front(out, answer, options);
     out << '\n';
-    for (const std::string& text : {why_in_words(answer), bandwidth_in_words(answer), open_in_words(answer)})
-      if (!text.empty()) write_sentence(out, options, text);
+    write_all({why_in_words(answer), bandwidth_in_words(answer), open_in_words(answer)});
   }
   write_refusals(out, answer, options);
   if (any) out << "\nTo repeat it:\n\n    " << command_of(answer, " \\\n        ") << '\n';
@@ -459,7 +436,7 @@ std::string best_so_far_in_words(const Answer& answer) {
   std::string text =
       fmt::format("of {}{} configurations {} were looked at and {} of them simulated; nothing is kept on the disk",
                   advice.candidates >= kMostCandidates ? "more than " : "",
-                  human_count(static_cast<double>(advice.candidates)), advice.points.size(), advice.simulated);
+                  human_count(static_cast<double>(advice.candidates)), advice.tried, advice.simulated);
   if (!advice.winner) return text + ", and none of them fits at the batch that was asked for";
   const Evaluation& winner = at(answer, *advice.winner);
   text +=

@@ -1,30 +1,11 @@
 #include "sim/advise/candidates.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "models/base/json.hpp"
 
 namespace accosim {
 namespace {
-
-/// The value of a key, in the place of an earlier one.
-void set_key(std::vector<ScheduleKey>& keys, const ScheduleKey& key) {
-  const auto same = std::ranges::find(keys, key.first, &ScheduleKey::first);
-  if (same == keys.end())
-    keys.push_back(key);
-  else
-    same->second = key.second;
-}
-
-std::string schedule_json(const Form& form, const std::vector<ScheduleKey>& keys) {
-  std::string json = "{\"name\": " + quoted_json(form.schedule);
-  if (form.label != form.schedule) json += ", \"label\": " + quoted_json(form.label);
-  for (const auto& [key, value] : keys) json += ", " + quoted_json(key) + ": " + value;
-  return json + "}";
-}
-
-}  // namespace
 
 std::size_t size_of(const Form& form) {
   std::size_t size = 1;
@@ -35,6 +16,19 @@ std::size_t size_of(const Form& form) {
   }
   return size;
 }
+
+/// The value of a key, in the place of an earlier one.
+void set_key(std::vector<ScheduleKey>& keys, const ScheduleKey& key) {
+  const auto same = std::ranges::find(keys, key.first, &ScheduleKey::first);
+  if (same == keys.end())
+    keys.push_back(key);
+  else
+    same->second = key.second;
+}
+
+void add_option(std::string& options, const std::string& text) { options += (options.empty() ? "" : ", ") + text; }
+
+}  // namespace
 
 std::size_t size_of(const CandidateSpace& space) {
   std::size_t size = 0;
@@ -62,39 +56,49 @@ std::size_t index_of(const CandidateSpace& space, const Candidate& candidate) {
   return before + index;
 }
 
-std::vector<std::string> settings_of(const CandidateSpace& space, const Form& form, std::vector<std::string> set,
-                                     const std::vector<ScheduleKey>& keys) {
-  set.insert(set.begin(), form.first.begin(), form.first.end());
-  if (form.written) {
-    set.insert(set.end(), form.last.begin(), form.last.end());
-    return set;
+std::vector<std::size_t> changes_of(const CandidateSpace& space, std::size_t index, std::size_t knob,
+                                    std::size_t most) {
+  std::vector<std::size_t> changes;
+  const Candidate from = candidate_of(space, index);
+  const std::size_t count = space.forms[from.form].knobs[knob].alternatives.size();
+  for (std::size_t i = 0; i < std::min(most, count); ++i) {
+    Candidate to = from;
+    to.at[knob] = i;
+    if (i != from.at[knob]) changes.push_back(index_of(space, to));
   }
-  set.push_back("/schedules=[" + schedule_json(form, keys) + "]");
-  set.push_back("/baseline=" + quoted_json(form.label));
-  if (space.published) set.emplace_back("/published={}");
-  return set;
+  return changes;
 }
 
-std::vector<std::string> settings_of(const CandidateSpace& space, const Candidate& candidate) {
+Choice choice_of(const CandidateSpace& space, std::size_t index) {
+  const Candidate candidate = candidate_of(space, index);
   const Form& form = space.forms[candidate.form];
-  std::vector<std::string> settings;
+  Choice choice{.label = form.label, .schedule = form.schedule, .written = form.written};
+  std::vector<std::string> set;
   std::vector<ScheduleKey> keys = form.keys;
   for (std::size_t i = 0; i < form.knobs.size(); ++i) {
     const Alternative& chosen = form.knobs[i].alternatives[candidate.at[i]];
     for (const ScheduleKey& key : chosen.keys) set_key(keys, key);
-    settings.insert(settings.end(), chosen.set.begin(), chosen.set.end());
+    set.insert(set.end(), chosen.set.begin(), chosen.set.end());
+    if (chosen.text.empty()) continue;
+    add_option(choice.options, chosen.text);
+    if (form.knobs[i].coarse) add_option(choice.coarse_options, chosen.text);
   }
-  return settings_of(space, form, std::move(settings), keys);
+  choice.set = settings_of(form, set, keys);
+  return choice;
 }
 
-std::string options_in_words(const CandidateSpace& space, const Candidate& candidate) {
-  const Form& form = space.forms[candidate.form];
-  std::string text;
-  for (std::size_t i = 0; i < form.knobs.size(); ++i) {
-    const std::string& chosen = form.knobs[i].alternatives[candidate.at[i]].text;
-    if (!chosen.empty()) text += (text.empty() ? "" : ", ") + chosen;
+std::vector<std::string> settings_of(const Form& form, const std::vector<std::string>& set,
+                                     const std::vector<ScheduleKey>& keys) {
+  std::vector<std::string> all = form.first;
+  all.insert(all.end(), set.begin(), set.end());
+  if (!form.written) {
+    std::string entry = "{\"name\": " + quoted_json(form.schedule);
+    if (form.label != form.schedule) entry += ", \"label\": " + quoted_json(form.label);
+    for (const auto& [key, value] : keys) entry += ", " + quoted_json(key) + ": " + value;
+    all.push_back("/schedules=[" + entry + "}]");
   }
-  return text;
+  all.insert(all.end(), form.last.begin(), form.last.end());
+  return all;
 }
 
 }  // namespace accosim

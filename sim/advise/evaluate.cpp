@@ -9,7 +9,6 @@
 #include "models/base/quantity.hpp"
 #include "models/price/price.hpp"
 #include "models/read/check_schedules.hpp"
-#include "models/read/load.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -27,12 +26,6 @@
 
 namespace accosim {
 namespace {
-
-Scenario loaded(const AdviceQuery& asked, const std::vector<std::string>& settings) {
-  std::vector<std::string> all = asked.set;
-  all.insert(all.end(), settings.begin(), settings.end());
-  return load_scenario(asked.scenario, all).scenario;
-}
 
 const ScheduleSpec& labelled(const Scenario& scenario, const std::string& label) {
   const ScheduleSpec* const spec = schedule_labelled(scenario, label);
@@ -125,11 +118,16 @@ void add_play(Evaluation& result, const RunResult& run, const AdviceQuery& asked
 
 }  // namespace
 
-Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& settings, const std::string& label,
-                    const PlayLimit& limit) {
-  const Scenario written = loaded(asked, settings);
+LoadedScenario loaded_with(const AdviceQuery& asked, const std::vector<std::string>& settings) {
+  std::vector<std::string> all = asked.set;
+  all.insert(all.end(), settings.begin(), settings.end());
+  return load_scenario(asked.scenario, all);
+}
+
+Evaluation evaluate(const AdviceQuery& asked, const Choice& choice, const PlayLimit& limit) {
+  const Scenario written = loaded_with(asked, choice.set).scenario;
   const Evaluations evaluations(asked.network);
-  const ScheduleSpec& as_asked = labelled(written, label);
+  const ScheduleSpec& as_asked = labelled(written, choice.label);
   const auto& [scenario, spec, as_written] = evaluations.divided(written, as_asked);
   // Whole micro-batches seldom come nearer, and count per sample.
   const double tolerance =
@@ -179,40 +177,38 @@ Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& se
   return result;
 }
 
-UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
-                             const std::string& label) {
-  const Scenario scenario = loaded(asked, settings);
-  const ScheduleSpec& spec = labelled(scenario, label);
+TimeParts time_parts_at(const AdviceQuery& asked, const Choice& choice) {
+  const Scenario scenario = loaded_with(asked, choice.set).scenario;
+  const ScheduleSpec& spec = labelled(scenario, choice.label);
   const int index = static_cast<int>(&spec - scenario.schedules.data());
   const Evaluations evaluations(asked.network);
-  return breakdowns_of(scenario, {index}, {run_schedule(scenario, spec, evaluations)}, evaluations).front();
+  return breakdowns_of(scenario, {index}, {run_schedule(scenario, spec, evaluations)}, evaluations).front().parts;
 }
 
-std::optional<Adding> adding_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
-                                const std::string& label) {
-  const Scenario scenario = loaded(asked, settings);
-  return adding_of(scenario, labelled(scenario, label), asked.network);
+std::optional<Adding> adding_at(const AdviceQuery& asked, const Choice& choice) {
+  const Scenario scenario = loaded_with(asked, choice.set).scenario;
+  return adding_of(scenario, labelled(scenario, choice.label), asked.network);
 }
 
 NetworkRate network_rate_of(const Cluster& cluster) {
-  if (cluster.fabric.between_groups) return {"link between the sites", cluster.fabric.between_groups->bandwidth.value};
-  const NodeGroup& first = cluster.nodes.front();
-  if (node_count(cluster) == 1) return {"links of a GPU", first.intra.bandwidth.value};
-  return {"network adapters", first.nics.bandwidth.value};
+  if (const auto& sites = cluster.fabric.between_groups)
+    return {"link between the sites",
+            sites->bandwidth.value,
+            {{"/cluster/fabric/between_groups/bandwidth", sites->bandwidth}}};
+  const bool alone = node_count(cluster) == 1;
+  const auto rate_of = [&](const NodeGroup& group) { return alone ? group.intra.bandwidth : group.nics.bandwidth; };
+  NetworkRate network{alone ? "links of a GPU" : "network adapters", rate_of(cluster.nodes.front()).value};
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g)
+    if (!alone || cluster.nodes[g].gpus > 1)
+      network.links.emplace_back(of_group(cluster, g, alone ? "intra/bandwidth" : "nics/bandwidth"),
+                                 rate_of(cluster.nodes[g]));
+  return network;
 }
 
-std::vector<std::string> at_network_rate(const Cluster& cluster, double factor) {
-  const auto scaled = [&](BytesPerSecond rate) { return to_text(BytesPerSecond{rate.value * factor}); };
-  if (cluster.fabric.between_groups)
-    return {"/cluster/fabric/between_groups/bandwidth=" + scaled(cluster.fabric.between_groups->bandwidth)};
-  const bool alone = node_count(cluster) == 1;
+std::vector<std::string> at_network_rate(const NetworkRate& network, double factor) {
   std::vector<std::string> settings;
-  for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
-    const NodeGroup& group = cluster.nodes[g];
-    if (alone && group.gpus == 1) continue;
-    settings.push_back(of_group(cluster, g, alone ? "intra/bandwidth" : "nics/bandwidth") + "=" +
-                       scaled(alone ? group.intra.bandwidth : group.nics.bandwidth));
-  }
+  for (const auto& [place, rate] : network.links)
+    settings.push_back(place + "=" + to_text(BytesPerSecond{rate.value * factor}));
   return settings;
 }
 

@@ -1,16 +1,20 @@
 // What a candidate comes to: refused, another batch, no room, or a time with its interval.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/base/names.hpp"
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
+#include "sim/advise/candidates.hpp"
 #include "sim/explain/breakdown.hpp"
 #include "sim/network/network.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -93,25 +97,28 @@ struct PlayLimit {
 };
 inline constexpr double kManyCollectives = 1500;  ///< of an update
 
-/// The schedule `label` of the scenario with these settings. A scenario that is refused throws ScenarioError.
-Evaluation evaluate(const AdviceQuery& asked, const std::vector<std::string>& settings, const std::string& label,
-                    const PlayLimit& limit = {});
+/// The scenario that was asked about with these settings too. One that is refused throws ScenarioError, here and below.
+LoadedScenario loaded_with(const AdviceQuery& asked, const std::vector<std::string>& settings);
 
-/// What its update is spent on.
-UpdateBreakdown breakdown_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
-                             const std::string& label);
+Evaluation evaluate(const AdviceQuery& asked, const Choice& choice, const PlayLimit& limit = {});
+
+/// What an update is spent on, by TimeUse.
+using TimeParts = std::array<Seconds, kTimeUses>;
+TimeParts time_parts_at(const AdviceQuery& asked, const Choice& choice);
 
 /// Of a synchronous schedule on a mix of GPUs: what the slower kinds add.
-std::optional<Adding> adding_at(const AdviceQuery& asked, const std::vector<std::string>& settings,
-                                const std::string& label);
+std::optional<Adding> adding_at(const AdviceQuery& asked, const Choice& choice);
 
 /// What decides how fast the data of other GPUs comes: the link between sites, the adapters of a node, or the links in
-/// the only one; with the settings that make it `factor` times as fast.
+/// the only one.
 struct NetworkRate {
   std::string what;  ///< "adapters"
   double rate = 0;   ///< bytes per second, of the first of them
+  /// All of them, by their places in the scenario.
+  std::vector<std::pair<std::string, BytesPerSecond>> links{};
 };
 NetworkRate network_rate_of(const Cluster& cluster);
-std::vector<std::string> at_network_rate(const Cluster& cluster, double factor);
+/// The settings that make it `factor` times as fast.
+std::vector<std::string> at_network_rate(const NetworkRate& network, double factor);
 
 }  // namespace accosim

@@ -184,14 +184,11 @@ class Search {
   /// `later`: to those alternatives too that are tried alone.
   std::vector<std::size_t> changes_of_one(std::size_t index, bool later) const {
     std::vector<std::size_t> changes;
-    const Candidate from = candidate_of(space_, index);
-    const std::vector<Knob>& knobs = space_.forms[from.form].knobs;
-    for (std::size_t k = 0; k < knobs.size(); ++k)
-      for (std::size_t i = 0; i < knobs[k].alternatives.size() && (later || i < knobs[k].later); ++i) {
-        Candidate to = from;
-        to.at[k] = i;
-        if (i != from.at[k]) changes.push_back(index_of(space_, to));
-      }
+    const std::vector<Knob>& knobs = space_.forms[candidate_of(space_, index).form].knobs;
+    for (std::size_t k = 0; k < knobs.size(); ++k) {
+      const std::size_t most = later ? knobs[k].alternatives.size() : knobs[k].later;
+      for (const std::size_t change : changes_of(space_, index, k, most)) changes.push_back(change);
+    }
     return changes;
   }
 
@@ -225,20 +222,18 @@ bool faster(const TriedPoint& a, const TriedPoint& b) {
   return a.index < b.index;
 }
 
-Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within) {
+std::vector<TriedPoint> search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within) {
   Search searching(space, budget, tried, within);
   if (size_of(space) <= budget) {
     searching.everything();
-    return {searching.points(), true};
+    return searching.points();
   }
   searching.as_written();
   searching.coarsely();
   do {
     searching.refine();
   } while (searching.refine_pairs());
-  Searched some{searching.points(), false};
-  some.exhaustive = some.points.size() == size_of(space);
-  return some;
+  return searching.points();
 }
 
 }  // namespace accosim

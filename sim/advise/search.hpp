@@ -12,11 +12,12 @@
 
 namespace accosim {
 
-/// A candidate that was tried.
+/// A choice that was tried.
 struct TriedPoint {
-  std::size_t index = 0;  ///< in the space
-  Evaluation evaluation;
-  std::string refusal;  ///< why the scenario cannot be so
+  std::size_t index = 0;  ///< in the space, where it is a candidate
+  Evaluation evaluation{};
+  std::string refusal{};  ///< why the scenario cannot be so
+  std::string label{};    ///< of its schedule
 };
 
 /// What is spent (time, or money) is counted in steps of this fraction, so that rounding decides nothing. Of equal
@@ -34,11 +35,6 @@ bool faster(const TriedPoint& a, const TriedPoint& b);
 /// The points of these indices, in their order.
 using TryPoints = std::function<std::vector<TriedPoint>(const std::vector<std::size_t>&, const PlayLimit&)>;
 
-struct Searched {
-  std::vector<TriedPoint> points;  ///< by index
-  bool exhaustive = false;         ///< they are all there are
-};
-
 /// So many times as many points as may be played are looked at, where others are refused, do not fit or cannot win.
 inline constexpr std::size_t kLooksAPlay = 10;
 
@@ -47,6 +43,7 @@ inline constexpr std::size_t kLooksAPlay = 10;
 /// each form every change of one knob, until that brings nothing; then, from the best form on, every change of two
 /// knobs, and again of one; until `budget` points have been played. Of the points that are tried together, those that
 /// take long to play come last, held against the best so far.
-Searched search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried, double within = 0);
+std::vector<TriedPoint> search(const CandidateSpace& space, std::size_t budget, const TryPoints& tried,
+                               double within = 0);
 
 }  // namespace accosim

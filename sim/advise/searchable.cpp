@@ -1,6 +1,7 @@
-#include "sim/advise/searchable.hpp"
+// Which candidates there are for a scenario.
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,8 +14,9 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "sim/advise/candidates.hpp"
 #include "sim/evaluation/chosen.hpp"
-#include "sim/knobs/in_settings.hpp"
+#include "sim/knobs/knob_table.hpp"
 
 namespace accosim {
 namespace {
@@ -52,21 +54,19 @@ struct Wanted {
 
 Wanted wanted_of(const Scenario& scenario, const std::vector<std::string>& asked) {
   Wanted wanted;
-  std::set<std::string> names;
+  const auto is_listed = [&](const std::string& text, std::string ScheduleSpec::*what) {
+    return std::ranges::find(scenario.schedules, text, what) != scenario.schedules.end();
+  };
   if (asked.empty()) {
-    for (std::size_t i = 0; i < scenario.schedules.size(); ++i) {
-      wanted.written.push_back(i);
-      names.insert(scenario.schedules[i].name);
-    }
+    for (std::size_t i = 0; i < scenario.schedules.size(); ++i) wanted.written.push_back(i);
     for (const ScheduleTraits& traits : schedules())
-      if (!names.contains(traits.name) && traits.statistics != Statistics::kReplicasDrift)
+      if (!is_listed(traits.name, &ScheduleSpec::name) && traits.statistics != Statistics::kReplicasDrift)
         wanted.added.emplace_back(traits.name);
     return wanted;
   }
   std::set<std::size_t> chosen;
   for (const std::string& want : asked) {
-    const bool here = std::ranges::any_of(
-        scenario.schedules, [&](const ScheduleSpec& spec) { return spec.label == want || spec.name == want; });
+    const bool here = is_listed(want, &ScheduleSpec::label) || is_listed(want, &ScheduleSpec::name);
     if (!here && find_schedule(want) != nullptr) {
       if (std::ranges::find(wanted.added, want) == wanted.added.end()) wanted.added.push_back(want);
       continue;
@@ -88,23 +88,23 @@ ScheduleSpec challenger_of(const Scenario& scenario, const Wanted& wanted) {
   return challenger == specs.end() ? specs.front() : *challenger;
 }
 
-/// Whether the types that nobody wrote differ from point to point.
-bool vary_dtypes(const std::vector<Varied>& over) {
-  return std::ranges::any_of(over, [](const Varied& each) {
-    const std::string& at = each.axis.pointer;
-    return at == "/training" || at == "/training/precision" || at == "/training/framework";
-  });
+bool is_varied(const std::vector<Axis>& over, const std::vector<std::string>& places) {
+  return std::ranges::find_first_of(over, places, {}, &Axis::pointer) != over.end();
 }
 
-/// What leaves an entry alone in the scenario, as the others need not go with what it is tried with; nothing where the
-/// entries themselves are varied.
-std::vector<std::string> alone(const Scenario& scenario, std::size_t index, const std::vector<Varied>& over) {
+/// What leaves the form alone in the scenario, as others need not go with what it is tried with. `index`: of its entry,
+/// where it is written; it is not alone where the entries themselves are varied.
+std::vector<std::string> alone(const Scenario& scenario, const Form& form, std::optional<std::size_t> index,
+                               const std::vector<Axis>& over) {
   std::vector<std::string> set;
-  if (std::ranges::any_of(over, [](const Varied& each) { return each.axis.pointer == "/schedules"; })) return set;
-  for (std::size_t i = scenario.schedules.size(); i-- > 0;)
-    if (i != index) set.push_back("/schedules" + pointer_part(i) + "=null");
-  if (!set.empty()) set.push_back("/baseline=" + quoted_json(scenario.schedules[index].label));
-  if (!set.empty() && !scenario.published.empty()) set.emplace_back("/published={}");
+  if (form.written && is_varied(over, {"/schedules"})) return set;
+  if (form.written) {
+    for (std::size_t i = scenario.schedules.size(); i-- > 0;)
+      if (i != index) set.push_back("/schedules" + pointer_part(i) + "=null");
+    if (set.empty()) return set;
+  }
+  set.push_back("/baseline=" + quoted_json(form.label));
+  if (!scenario.published.empty()) set.emplace_back("/published={}");
   return set;
 }
 
@@ -201,20 +201,22 @@ class UsualKnobs {
 };
 
 /// Those that are named, of a form; `index`: of its entry, where it is one of the scenario's.
-std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Varied>& over, const Form& form,
+std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Axis>& over, const Form& form,
                               std::optional<std::size_t> index) {
   std::vector<Knob> knobs;
-  for (const auto& [axis, row] : over) {
-    if (row == nullptr) {
+  for (const Axis& axis : over) {
+    if (!is_knob_name(axis.pointer)) {
       knobs.push_back(knob_of(axis));
-    } else if (index) {
-      knobs.push_back(knob_in_settings(loaded, *row, {*index}));
-    } else if (row->of_scenario != nullptr) {
-      knobs.push_back(for_form(*row, row->of_scenario(loaded), form, loaded.scenario.training));
-    } else {
-      for (const Knob& own : form.knobs)
-        if (own.name == row->name) knobs.push_back(own);
+      continue;
     }
+    const KnobRow& row = knob_named(axis.pointer);
+    if (index)
+      knobs.push_back(knob_in_settings(loaded, row, {*index}));
+    else if (row.of_scenario != nullptr)
+      knobs.push_back(for_form(row, row.of_scenario(loaded), form, loaded.scenario.training));
+    else
+      std::ranges::copy_if(form.knobs, std::back_inserter(knobs),
+                           [&](const Knob& own) { return own.name == row.name; });
   }
   for (std::size_t i = 0; i < knobs.size(); ++i) knobs[i].coarse = i < 2;  // where a search begins
   return knobs;
@@ -222,56 +224,55 @@ std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Va
 
 }  // namespace
 
-Searchable candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
-                          const std::vector<Varied>& over, bool nodes, bool fits) {
+CandidateSpace candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
+                              const std::vector<Axis>& over, bool nodes, bool fits) {
   const Scenario& scenario = loaded.scenario;
-  Searchable searchable;
-  searchable.space.published = !scenario.published.empty();
-  std::vector<std::vector<ScheduleKey>> all_keys;
-  for (std::size_t i = 0; i < scenario.schedules.size(); ++i) all_keys.push_back(written_keys(*loaded.tree, i));
+  CandidateSpace space;
   Wanted wanted = wanted_of(scenario, asked);
   if (asked.empty() && !over.empty()) wanted.added.clear();
-  Forms forms(scenario, searchable.left_out);
+  Forms forms(scenario, space.left_out);
   const ScheduleSpec challenger = challenger_of(scenario, wanted);
-  const auto dtypes = [&](const ScheduleSpec& own, const std::vector<ScheduleKey>& written) {
-    return vary_dtypes(over) ? std::vector<ScheduleKey>() : dtypes_like(challenger, own, written);
+  const bool own_types = is_varied(over, {"/training", "/training/precision", "/training/framework"});
+  const auto types_of = [&](const ScheduleSpec& own, const std::vector<ScheduleKey>& written) {
+    return own_types ? std::vector<ScheduleKey>() : dtypes_like(challenger, own, written);
   };
   std::optional<UsualKnobs> usual;
   if (over.empty()) usual.emplace(loaded, nodes, fits);
-  const auto add = [&](std::optional<Form> form, std::optional<std::size_t> index) {
-    if (!form) return;
-    form->written = index && !over.empty();
-    if (form->written) {
-      for (const auto& [key, value] : dtypes(scenario.schedules[*index], all_keys[*index]))
-        form->first.push_back("/schedules" + pointer_part(*index) + pointer_part(key) + "=" + value);
-      form->last = alone(scenario, *index, over);
+  const auto add = [&](Form form, std::optional<std::size_t> index) {
+    form.last = alone(scenario, form, index, over);
+    if (usual) {
+      const std::vector<Knob> knobs = usual->of(form);
+      form.knobs.insert(form.knobs.begin(), knobs.begin(), knobs.end());
+    } else {
+      form.knobs = named_knobs(loaded, over, form, index);
     }
-    const std::vector<Knob> knobs = over.empty() ? usual->of(*form) : named_knobs(loaded, over, *form, index);
-    if (!over.empty()) form->knobs.clear();
-    form->knobs.insert(form->knobs.begin(), knobs.begin(), knobs.end());
-    searchable.space.forms.push_back(std::move(*form));
+    space.forms.push_back(std::move(form));
   };
   for (const std::size_t i : wanted.written) {
     const ScheduleSpec& spec = scenario.schedules[i];
-    std::vector<ScheduleKey> keys = all_keys[i];
-    if (over.empty())
-      for (ScheduleKey& key : dtypes(spec, all_keys[i])) keys.push_back(std::move(key));
+    std::vector<ScheduleKey> keys = written_keys(*loaded.tree, i);
+    const std::vector<ScheduleKey> types = types_of(spec, keys);
+    if (usual) keys.insert(keys.end(), types.begin(), types.end());
     std::optional<Form> form = forms.form_of(spec.name, spec.label, std::move(keys));
-    std::vector<Candidate>& as_written = searchable.space.as_written;
-    if (form && over.empty()) {
-      if (std::optional<Candidate> merged = merged_into(searchable.space.forms, *form)) {
-        as_written.push_back(std::move(*merged));
-        continue;
-      }
-      as_written.push_back({searchable.space.forms.size(), {}});
+    if (!form) continue;
+    if (usual) {
+      const std::optional<Candidate> merged = merged_into(space.forms, *form);
+      space.as_written.push_back(merged.value_or(Candidate{space.forms.size()}));
+      if (merged) continue;
+    } else {
+      form->written = true;
+      for (const auto& [key, value] : types)
+        form->first.push_back("/schedules" + pointer_part(i) + pointer_part(key) + "=" + value);
     }
-    add(std::move(form), i);
+    add(std::move(*form), i);
   }
   // What was merged later has added knobs, at whose first alternative these are.
-  for (Candidate& each : searchable.space.as_written) each.at.resize(searchable.space.forms[each.form].knobs.size(), 0);
+  for (Candidate& each : space.as_written) each.at.resize(space.forms[each.form].knobs.size(), 0);
   for (const std::string& name : wanted.added)
-    add(forms.form_of(name, free_label(scenario, name), dtypes(usual_spec(scenario, name), {})), std::nullopt);
-  return searchable;
+    if (std::optional<Form> form =
+            forms.form_of(name, free_label(scenario, name), types_of(usual_spec(scenario, name), {})))
+      add(std::move(*form), std::nullopt);
+  return space;
 }
 
 }  // namespace accosim

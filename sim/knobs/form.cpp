@@ -47,24 +47,20 @@ std::optional<Form> Forms::form_of(const std::string& schedule, const std::strin
                                    std::vector<ScheduleKey> keys) {
   const ScheduleGround ground{*find_schedule(schedule, training_.framework), *cluster_, training_};
   taken(keys, {kMicroBatchesPerRound});
-  Form form{schedule, label, false, {}, {}};
-  struct Own {
-    const KnobRow* row;
-    std::vector<ScheduleKey> written;
-  };
-  std::vector<Own> knobs;
+  Form form{schedule, label};
+  std::vector<std::pair<const KnobRow*, std::vector<ScheduleKey>>> knobs;  // with what is written of each
   for (const KnobRow& row : knob_rows())
-    if (row.is_for(ground)) knobs.push_back({&row, taken(keys, row.keys)});
+    if (row.is_for(ground)) knobs.emplace_back(&row, taken(keys, row.keys));
   form.keys = std::move(keys);
   std::vector<ScheduleKey> as_written = form.keys;
-  for (const Own& own : knobs) as_written.insert(as_written.end(), own.written.begin(), own.written.end());
+  for (const auto& [row, written] : knobs) as_written.insert(as_written.end(), written.begin(), written.end());
   const std::optional<ScheduleSpec> spec = read(form, as_written, label);
   if (!spec) return std::nullopt;
   if (is_sharded_inside(*spec)) {  // has no choice of how replicas meet
     form.keys = std::move(as_written);
     return form;
   }
-  for (const Own& own : knobs) add_knob(form, own.row->name, own.row->of_schedule(ground), own.written);
+  for (const auto& [row, written] : knobs) add_knob(form, row->name, row->of_schedule(ground), written);
   return form;
 }
 

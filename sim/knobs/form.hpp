@@ -24,7 +24,7 @@ struct Form {
   bool written = false;  ///< it is an entry of the scenario, whose keys are set in their place there
   std::vector<ScheduleKey> keys{};
   std::vector<Knob> knobs{};
-  std::vector<std::string> first{}, last{};  ///< of a written one: settings before those of its knobs, and behind them
+  std::vector<std::string> first{}, last{};  ///< settings before those of its knobs and its keys, and behind them
 };
 
 /// Reads forms as the loader would, to know which alternatives are the same and which are refused.

@@ -1,4 +1,4 @@
-#include "sim/knobs/in_settings.hpp"
+// A knob as settings that anybody can repeat with --set: for schedules that stay in their scenario.
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/training.hpp"
 #include "sim/knobs/form.hpp"
+#include "sim/knobs/knob_table.hpp"
 
 namespace accosim {
 namespace {

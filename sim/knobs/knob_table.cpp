@@ -45,23 +45,25 @@ std::vector<Alternative> recomputations(const LoadedScenario& loaded) {
   return all;
 }
 
+/// As it is written, or this value of the training where that is a choice.
+std::vector<Alternative> or_this(const LoadedScenario& loaded, bool is_choice, const char* key, const char* value) {
+  std::vector<Alternative> all{{}};
+  if (is_choice && !is_fixed(loaded.scenario)) all.push_back(of_training(key, value));
+  return all;
+}
+
 /// Compiled, or by hand where the framework brings such kernels.
 std::vector<Alternative> implementations(const LoadedScenario& loaded) {
   const Training& training = loaded.scenario.training;
   const Implementation merged =
       training.framework == Framework::kMegatron ? Implementation::kFused : Implementation::kCompiled;
-  std::vector<Alternative> all{{}};
-  if (!is_fixed(loaded.scenario) && training.implementation == Implementation::kEager)
-    all.push_back(of_training("implementation", name_of(merged)));
-  return all;
+  return or_this(loaded, training.implementation == Implementation::kEager, "implementation", name_of(merged));
 }
 
 std::vector<Alternative> optimizer_implementations(const LoadedScenario& loaded) {
   const OptimizerImplementation fused = OptimizerImplementation::kFused;
-  std::vector<Alternative> all{{}};
-  if (!is_fixed(loaded.scenario) && loaded.scenario.training.optimizer_implementation != fused)
-    all.push_back(of_training("optimizer_implementation", name_of(fused)));
-  return all;
+  return or_this(loaded, loaded.scenario.training.optimizer_implementation != fused, "optimizer_implementation",
+                 name_of(fused));
 }
 
 /// Fused attention where it is naive and the GPUs run it: in the training where that decides for all, else by group.

@@ -1,6 +1,7 @@
 // All knobs there are, a row each: what advise varies, and what a sweep can name in place of a pointer and its values.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <vector>
@@ -42,6 +43,10 @@ const std::vector<KnobRow>& knob_rows();
 
 /// Throws BadInput where there is none, with the names of those that are there.
 const KnobRow& knob_named(const std::string& name);
+
+/// A knob of the table in settings alone. One of the schedules is of those of `indices`: each that has the alternative
+/// takes it, and the others stay as they are. One alternative: there is nothing to choose.
+Knob knob_in_settings(const LoadedScenario& loaded, const KnobRow& row, const std::vector<std::size_t>& indices);
 
 /// What may differ from what is written: the nodes that are used, into how many parts the model is split, and the sizes
 /// of micro-batches.

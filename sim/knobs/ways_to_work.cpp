@@ -144,10 +144,11 @@ std::vector<int> counts_of(int count, int least, bool few) {
   return counts;
 }
 
-/// The scenario on fewer nodes, the most first. None where groups have micro-batches of their own number.
+/// The scenario, and then the same on fewer nodes, the most first; itself alone where groups have micro-batches of
+/// their own number.
 std::vector<Scenario> on_fewer_nodes(const Scenario& scenario) {
   const std::vector<NodeGroup>& groups = scenario.cluster.nodes;
-  std::vector<Scenario> all;
+  std::vector<Scenario> all{scenario};
   if (has_own_steps(scenario)) return all;
   double combinations = 1;
   for (const NodeGroup& group : groups) combinations *= group.count + 1;
@@ -157,20 +158,14 @@ std::vector<Scenario> on_fewer_nodes(const Scenario& scenario) {
     of_group.push_back(counts_of(group.count, groups.size() > 1 ? 0 : 1, combinations <= kFewNodes));
     product = std::min(2 * kMostWays, product * of_group.back().size());
   }
-  std::vector<std::vector<int>> counts{{}};
-  for (const NodeGroup& group : groups) counts.front().push_back(group.count);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     // Of many groups one at a time has fewer.
-    const std::size_t known = product <= kMostWays ? counts.size() : 1;
+    const std::size_t known = product <= kMostWays ? all.size() : 1;
     for (std::size_t i = 0; i < known; ++i)
       for (std::size_t n = 1; n < of_group[g].size(); ++n) {
-        counts.push_back(counts[i]);
-        counts.back()[g] = of_group[g][n];
+        all.push_back(all[i]);
+        all.back().cluster.nodes[g].count = of_group[g][n];
       }
-  }
-  for (std::size_t i = 1; i < counts.size(); ++i) {  // the first is what is written
-    all.push_back(scenario);
-    for (std::size_t g = 0; g < groups.size(); ++g) all.back().cluster.nodes[g].count = counts[i][g];
   }
   return all;
 }
@@ -278,9 +273,8 @@ class Ways {
 }  // namespace
 
 std::vector<Alternative> ways_to_work(const LoadedScenario& loaded, const WorkChoice& choice) {
-  std::vector<Scenario> on{loaded.scenario};
-  if (choice.nodes)
-    for (Scenario& fewer : on_fewer_nodes(loaded.scenario)) on.push_back(std::move(fewer));
+  const std::vector<Scenario> on =
+      choice.nodes ? on_fewer_nodes(loaded.scenario) : std::vector<Scenario>{loaded.scenario};
   Ways ways(loaded);
   for (const Scenario& nodes : at_all_degrees(on, choice, samples_asked(loaded.scenario))) {
     const std::vector<Scenario> sizes = choice.sizes ? of_all_sizes(nodes) : std::vector<Scenario>{nodes};

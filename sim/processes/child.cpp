@@ -15,7 +15,7 @@
 namespace accosim {
 namespace {
 
-constexpr std::size_t kAtOnce = 65536;
+constexpr std::size_t kAtOnce = 65536;  // bytes that are taken
 
 // Before each record: its tag and its length.
 constexpr std::size_t kHead = sizeof(std::uint8_t) + sizeof(std::size_t);
@@ -43,31 +43,14 @@ bool write_all(int to, std::string_view bytes) {
   std::signal(SIGPIPE, SIG_IGN);
   Parent to(socket);
   body(to);
-  to.flush();
   _exit(0);  // no destructors, no atexit: what the parent opened is the parent's to close
 }
 
 }  // namespace
 
-Parent::Parent(int socket) : socket_(socket) { kept_.reserve(kAtOnce); }
-
-void Parent::put(std::string_view bytes) {
-  if (kept_.size() + bytes.size() > kAtOnce) flush();
-  if (bytes.size() <= kAtOnce)
-    kept_ += bytes;
-  else if (!write_all(socket_, bytes))
-    _exit(0);
-}
-
-void Parent::send(const Record& record) {
-  put(as_bytes(record.tag));
-  put(as_bytes(record.bytes.size()));
-  put(record.bytes);
-}
-
-void Parent::flush() {
-  if (!write_all(socket_, kept_)) _exit(0);
-  kept_.clear();
+void Parent::send(const Record& record) const {
+  const std::string head = std::string(as_bytes(record.tag)) + std::string(as_bytes(record.bytes.size()));
+  if (!write_all(socket_, head) || !write_all(socket_, record.bytes)) _exit(0);
 }
 
 bool Parent::read(void* to, std::size_t bytes) const {

@@ -37,19 +37,14 @@ struct Record {
 /// The parent as its child sees it. A child whose parent is gone ends.
 class Parent {
  public:
-  explicit Parent(int socket);
+  explicit Parent(int socket) : socket_(socket) {}
 
-  /// The record may stay here until flush().
-  void send(const Record& record);
-  void flush();
+  void send(const Record& record) const;
   /// What the parent writes next, so many bytes; false where nothing more will come.
   bool read(void* to, std::size_t bytes) const;
 
  private:
-  void put(std::string_view bytes);
-
   int socket_;
-  std::string kept_;
 };
 
 /// Ended, with what it leads as a process group, and waited for however its owner leaves.

@@ -63,7 +63,6 @@ void be_worker(Parent& parent, const WorkerOptions& options, const std::function
       tag = kFailed;
     }
     parent.send({tag, text});
-    parent.flush();
   }
 }
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "models/base/errors.hpp"
-#include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 
 namespace accosim {

@@ -12,10 +12,8 @@
 #include "sim/advise/advice.hpp"
 #include "sim/advise/candidates.hpp"
 #include "sim/advise/search.hpp"
-#include "sim/advise/searchable.hpp"
 #include "sim/advise/takeover.hpp"
 #include "sim/knobs/form.hpp"
-#include "sim/knobs/in_settings.hpp"
 #include "sim/knobs/knob_table.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "tests/support/random.hpp"
@@ -43,8 +41,7 @@ Knob knob_of(const std::string& name, std::size_t alternatives, bool coarse = fa
 /// Two schedules: 2 x 3 and 4 candidates.
 CandidateSpace small_space() {
   return {{{"ddp", "ddp", false, {}, {knob_of("a", 2, true), knob_of("b", 3)}},
-           {"zero1", "mine", false, {{"overlap", "\"none\""}}, {knob_of("c", 4)}}},
-          true};
+           {"zero1", "mine", false, {{"overlap", "\"none\""}}, {knob_of("c", 4)}}}};
 }
 
 Evaluation played(double time, double memory = 1, double sent = 1) {
@@ -71,8 +68,7 @@ auto one_by_one(const Of& of) {
 /// Two schedules: 6 x 5 x 7 and 6 x 9 candidates.
 CandidateSpace large_space() {
   return {{{"ddp", "a", false, {}, {knob_of("w", 6, true), knob_of("x", 5), knob_of("y", 7)}},
-           {"zero1", "b", false, {}, {knob_of("w", 6, true), knob_of("z", 9)}}},
-          false};
+           {"zero1", "b", false, {}, {knob_of("w", 6, true), knob_of("z", 9)}}}};
 }
 
 TEST(Candidates, EachIndexIsOneCandidateAndBack) {
@@ -86,22 +82,26 @@ TEST(Candidates, EachIndexIsOneCandidateAndBack) {
 TEST(Candidates, SettingsAreTheKnobsAndAScheduleOfItsOwn) {
   CandidateSpace space = small_space();
   space.forms[1].knobs[0].alternatives[2].keys = {{"overlap", "\"backward\""}, {"bucket_cap_mb", "25"}};
-  EXPECT_EQ(
-      settings_of(space, {1, {2}}),
-      (std::vector<std::string>{
-          "/c=2", R"(/schedules=[{"name": "zero1", "label": "mine", "overlap": "backward", "bucket_cap_mb": 25}])",
-          "/baseline=\"mine\"", "/published={}"}));
-  EXPECT_EQ(options_in_words(space, {0, {1, 2}}), "a 1, b 2");
+  space.forms[1].first = {"/first=1"};
+  space.forms[1].last = {"/last=1"};
+  EXPECT_EQ(choice_of(space, index_of(space, {1, {2}})).set,
+            (std::vector<std::string>{
+                "/first=1", "/c=2",
+                R"(/schedules=[{"name": "zero1", "label": "mine", "overlap": "backward", "bucket_cap_mb": 25}])",
+                "/last=1"}));
   space.forms[0].written = true;  // the scenario keeps its own schedules then
-  EXPECT_EQ(settings_of(space, {0, {1, 2}}), (std::vector<std::string>{"/a=1", "/b=2"}));
+  const Choice choice = choice_of(space, index_of(space, {0, {1, 2}}));
+  EXPECT_EQ(choice.set, (std::vector<std::string>{"/a=1", "/b=2"}));
+  EXPECT_EQ(choice.options, "a 1, b 2");
+  EXPECT_EQ(choice.coarse_options, "a 1");
 }
 
 TEST(Search, PlaysASmallSpaceAsAWhole) {
   const auto play = one_by_one([](std::size_t i) { return TriedPoint{i, played(1.0 + static_cast<double>(i)), ""}; });
-  const Searched all = search(small_space(), 10, play);
-  EXPECT_TRUE(all.exhaustive);
-  ASSERT_EQ(all.points.size(), 10U);
-  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(all.points[i].index, i);
+  const std::vector<TriedPoint> all = search(small_space(), 10, play);
+  EXPECT_TRUE(findings_of(small_space(), all, 1).exhaustive);
+  ASSERT_EQ(all.size(), 10U);
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_EQ(all[i].index, i);
 }
 
 /// Costs of each alternative that add up: a change of one knob at a time then always finds the least.
@@ -141,14 +141,14 @@ TEST(Search, FindsTheLeastSumOfALargeSpaceWithinItsBudget) {
       ++asked;
       return TriedPoint{i, played(sums.at(candidate_of(space, i))), ""};
     });
-    const Searched some = search(space, 100, play);
-    EXPECT_FALSE(some.exhaustive);
-    EXPECT_LE(some.points.size(), 100U);
-    EXPECT_EQ(asked, some.points.size()) << "no point twice";
+    const std::vector<TriedPoint> some = search(space, 100, play);
+    EXPECT_FALSE(findings_of(space, some, 1).exhaustive);
+    EXPECT_LE(some.size(), 100U);
+    EXPECT_EQ(asked, some.size()) << "no point twice";
     double found = std::numeric_limits<double>::infinity();
-    for (const TriedPoint& point : some.points) found = std::min(found, point.evaluation.update_time);
+    for (const TriedPoint& point : some) found = std::min(found, point.evaluation.update_time);
     EXPECT_NEAR(found, least, 1e-4 * least) << seed;
-    EXPECT_EQ(search(space, 100, play).points.size(), some.points.size()) << "the same again";
+    EXPECT_EQ(search(space, 100, play).size(), some.size()) << "the same again";
   }
 }
 
@@ -157,7 +157,7 @@ TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
   // the two with the least are played first, since both are within 1.1 x 5; then 1 is the best, and no other is near
   // it.
   std::set<std::size_t> played_late;
-  const Searched all = search(small_space(), 10, [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
+  const auto play = [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
     std::vector<TriedPoint> points;
     for (const std::size_t i : indices) {
       Evaluation each = played(i % 2 == 0 ? 5 : static_cast<double>(i));
@@ -172,9 +172,9 @@ TEST(Search, WhatTakesLongIsHeldAgainstTheBestOfTheRest) {
       points.push_back({i, each, ""});
     }
     return points;
-  });
+  };
+  const Findings found = findings_of(small_space(), search(small_space(), 10, play), 1);
   EXPECT_EQ(played_late, (std::set<std::size_t>{1, 3}));
-  const Findings found = findings_of(small_space(), all, 1);
   EXPECT_EQ(found.cannot_win, 3U);
   EXPECT_EQ(found.points[*found.winner].index, 1U);
 }
@@ -192,15 +192,14 @@ TEST(Search, OnlyWhatIsPlayedSpendsTheBudget) {
   EXPECT_LE(found.points.size(), 200U);
   EXPECT_EQ(found.points[*found.winner].index, 0U);
   const auto none = one_by_one([](std::size_t i) { return TriedPoint{i, {}, "no"}; });
-  EXPECT_LE(search(space, 2, none).points.size(), 20U) << "ten looks a play";
+  EXPECT_LE(search(space, 2, none).size(), 20U) << "ten looks a play";
 }
 
 /// Of small_space(): by index.
-Findings findings(std::vector<Evaluation> evaluations) {
-  Searched searched;
-  searched.exhaustive = true;
-  for (std::size_t i = 0; i < evaluations.size(); ++i) searched.points.push_back({i, evaluations[i], ""});
-  return findings_of(small_space(), searched, 1);
+Findings findings(const std::vector<Evaluation>& evaluations, double within = 0) {
+  std::vector<TriedPoint> points;
+  for (const Evaluation& each : evaluations) points.push_back({points.size(), each});
+  return findings_of(small_space(), points, 1, within);
 }
 
 TEST(Findings, OfEqualCostsTheQuickerOneWins) {
@@ -261,29 +260,29 @@ TEST(Findings, ATimeWithinTheIntervalOfTheRatioIsOpen) {
 TEST(Findings, WhatCostsLittleMoreAndIsDoneSoonerIsNamed) {
   // Money and hours of all tokens: the cheapest takes 4 h. 1 % more is done in 1 h, 1.5 % more in 30 min, 3 % more
   // in 6.
-  Searched searched;
+  std::vector<Evaluation> tried;
   const double spent[] = {1, 1.01, 1.015, 1.03}, hours[] = {4, 1, 0.5, 0.1};
   for (std::size_t i = 0; i < 4; ++i) {
     Evaluation each = played(spent[i]);
     each.total_time = 3600 * hours[i];
-    searched.points.push_back({i, each, ""});
+    tried.push_back(each);
   }
-  EXPECT_EQ(findings_of(small_space(), searched, 1, 0.02).sooner, 2U);
-  EXPECT_EQ(findings_of(small_space(), searched, 1, 0.012).sooner, 1U);
-  EXPECT_EQ(findings_of(small_space(), searched, 1, 0).sooner, std::nullopt);
+  EXPECT_EQ(findings(tried, 0.02).sooner, 2U);
+  EXPECT_EQ(findings(tried, 0.012).sooner, 1U);
+  EXPECT_EQ(findings(tried).sooner, std::nullopt);
 }
 
 TEST(Findings, OfEachNumberOfNodesTheCheapestWithoutMoreCaveatsIsListed) {
   // Money: on 2 nodes 3 and 2, on 1 node 2.5 and, with gradients that are late, 1; on 4 nodes 4.
-  Searched searched;
-  const std::pair<int, double> tried[] = {{2, 3}, {2, 2}, {1, 2.5}, {1, 1}, {4, 4}};
-  for (const auto& [nodes, spent] : tried) {
+  std::vector<Evaluation> tried;
+  for (const auto& [nodes, spent] :
+       {std::pair(2, 3.0), std::pair(2, 2.0), std::pair(1, 2.5), std::pair(1, 1.0), std::pair(4, 4.0)}) {
     Evaluation each = played(spent);
     each.nodes = nodes;
     if (spent == 1) each.caveats.statistics = Statistics::kStaleGradients;
-    searched.points.push_back({searched.points.size(), each, ""});
+    tried.push_back(each);
   }
-  EXPECT_EQ(findings_of(small_space(), searched, 1).by_nodes, (std::vector<std::size_t>{2, 1, 4}));
+  EXPECT_EQ(findings(tried).by_nodes, (std::vector<std::size_t>{2, 1, 4}));
 }
 
 TEST(Findings, ADelayedWinnerIsHeldAgainstTheBestSynchronousOne) {
@@ -297,12 +296,10 @@ TEST(Findings, ReasonsLoseTheirPlacesAndAreCounted) {
   EXPECT_EQ(reason_of("--set /schedules: is wrong: write 2"), "is wrong: write 2");
   EXPECT_EQ(reason_of("/a/b.json:3:4 /training/x: is 0; write 1"), "is 0; write 1");
   EXPECT_EQ(reason_of("took longer than 3 s: really"), "took longer than 3 s: really");
-  Searched searched;
-  for (std::size_t i = 0; i < 3; ++i)
-    searched.points.push_back({i, {}, i == 1 ? "other" : "has 3" + std::to_string(i)});
-  const Findings found = findings_of(small_space(), searched, 1);
+  const Findings found = findings_of(small_space(), {{0, {}, "has 30"}, {1, {}, "other"}, {2, {}, "has 32"}}, 1);
   ASSERT_EQ(found.refusals.size(), 2U) << "numbers apart they are one";
   EXPECT_EQ(found.refusals[0].points, 2U);
+  EXPECT_EQ(found.refused, 3U);
   EXPECT_FALSE(found.winner.has_value());
 }
 
@@ -499,23 +496,23 @@ TEST(Knobs, OfManyNodeGroupsOneAtATimeHasFewerNodes) {
 
 TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
   const LoadedScenario loaded = load_scenario("two_sites_2x16_a100", {});
-  const Searchable all = candidates_for(loaded, {}, {}, false);
+  const CandidateSpace all = candidates_for(loaded, {}, {}, false);
   std::vector<std::string> labels;
-  for (const Form& form : all.space.forms) labels.push_back(form.label);
+  for (const Form& form : all.forms) labels.push_back(form.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"ddp", "acco", "diloco", "diloco int8", "zero1", "zero2", "zero3", "dpu",
                                               "wp", "pipesgd", "sapipe"}))
       << "ddp with large buckets is ddp; local SGD is not asked for, and its replicas drift";
   bool large = false;
-  for (const Knob& knob : all.space.forms[0].knobs)
+  for (const Knob& knob : all.forms[0].knobs)
     for (const Alternative& each : knob.alternatives) large = large || each.text == "bucket_cap_mb 1000";
   EXPECT_TRUE(large);
   // Of a schedule whose replicas drift only how they meet is varied, which changes nothing that they learn.
   std::vector<std::string> meetings;
-  for (const Knob& knob : all.space.forms[2].knobs)
+  for (const Knob& knob : all.forms[2].knobs)
     if (knob.name == "meeting")
       for (const Alternative& each : knob.alternatives) meetings.push_back(each.text);
   EXPECT_EQ(meetings, (std::vector<std::string>{"", "meeting hierarchical"}));
-  EXPECT_EQ(candidates_for(loaded, {"local_sgd"}, {}, false).space.forms.size(), 1U);
+  EXPECT_EQ(candidates_for(loaded, {"local_sgd"}, {}, false).forms.size(), 1U);
   EXPECT_THROW(candidates_for(loaded, {"zero9"}, {}, false), ScenarioError);
 }
 
@@ -526,14 +523,14 @@ TEST(Knobs, WhatNobodyWroteOfTypesIsThatOfTheDelayedSchedule) {
         "/published={}", "/training/framework=megatron", "/training/precision=bf16", "/baseline=zero1",
         R"(/schedules=[{"name": "zero1")" + zero1 + R"(}, {"name": "acco")" + acco + "}]"};
     const LoadedScenario loaded = load_scenario("finetune_2x4_a100", written);
-    std::vector<Varied> varied;
-    if (over) varied.push_back({{}, &knob_named("micro_batch")});
-    const Searchable all = candidates_for(loaded, {"zero1", "acco", "ddp"}, varied, false);
+    std::vector<Axis> varied;
+    if (over) varied.push_back({"micro_batch", {}});
+    const CandidateSpace all = candidates_for(loaded, {"zero1", "acco", "ddp"}, varied, false);
     std::string found;
-    for (std::size_t f = 0; f < all.space.forms.size(); ++f) {
-      const Candidate first{f, std::vector<std::size_t>(all.space.forms[f].knobs.size(), 0)};
+    for (std::size_t f = 0; f < all.forms.size(); ++f) {
+      const Candidate first{f, std::vector<std::size_t>(all.forms[f].knobs.size(), 0)};
       std::vector<std::string> set = written;
-      for (std::string& each : settings_of(all.space, first)) set.push_back(std::move(each));
+      for (const std::string& each : choice_of(all, index_of(all, first)).set) set.push_back(each);
       const Scenario alone = load_scenario("finetune_2x4_a100", set).scenario;
       EXPECT_EQ(alone.schedules.size(), 1U);
       found += alone.schedules.front().name + " " + name_of(reduced_in(alone.schedules.front())) + " ";
@@ -550,9 +547,9 @@ TEST(Knobs, WhatNobodyWroteOfTypesIsThatOfTheDelayedSchedule) {
 /// The texts of a knob's alternatives, but for the first, which is as written.
 std::vector<std::string> alternatives_of(const LoadedScenario& loaded, const std::string& label,
                                          const std::string& name) {
-  const Searchable all = candidates_for(loaded, {label}, {}, false);
+  const CandidateSpace all = candidates_for(loaded, {label}, {}, false);
   std::vector<std::string> texts;
-  for (const Knob& knob : all.space.forms[0].knobs)
+  for (const Knob& knob : all.forms[0].knobs)
     for (std::size_t i = 1; knob.name == name && i < knob.alternatives.size(); ++i)
       texts.push_back(knob.alternatives[i].text);
   return texts;
@@ -560,8 +557,8 @@ std::vector<std::string> alternatives_of(const LoadedScenario& loaded, const std
 
 TEST(Knobs, AModelIsSplitUnaskedWhereItMayPay) {
   const auto work = [](const std::string& scenario, const std::vector<std::string>& sets, bool fits) {
-    const Searchable all = candidates_for(load_scenario(scenario, sets), {"zero1"}, {}, false, fits);
-    for (const Knob& knob : all.space.forms[0].knobs)
+    const CandidateSpace all = candidates_for(load_scenario(scenario, sets), {"zero1"}, {}, false, fits);
+    for (const Knob& knob : all.forms[0].knobs)
       if (knob.name == "micro_batch" || knob.name == "parallel") return knob;
     return Knob{};
   };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -24,8 +23,7 @@
 #include "models/spec/schedule.hpp"
 #include "reports/advise/advice_report.hpp"
 #include "reports/console_rows.hpp"
-#include "sim/advise/answer.hpp"
-#include "sim/advise/searchable.hpp"
+#include "sim/advise/advice.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/counted.hpp"
@@ -90,62 +88,54 @@ std::size_t budget_of(const Arguments& arguments) {
   return static_cast<std::size_t>(*number);
 }
 
-/// Who is told of evaluations as they come, in any order.
+/// Who is told of points as they come, in any order; each has its place among the choices as its index.
 struct Watcher {
-  std::function<void(std::size_t, const WrittenSchedule&)> seen = [](std::size_t, const WrittenSchedule&) {};
+  std::function<void(const TriedPoint&)> seen = [](const TriedPoint&) {};
   std::function<void()> tick{};
 };
 
-/// Evaluations of so many things in processes of their own, in their order; what fails has a reason.
-std::vector<WrittenSchedule> evaluations(int jobs, std::size_t count,
-                                         const std::function<Evaluation(std::size_t)>& work,
-                                         const Watcher& watcher = {}) {
-  std::vector<WrittenSchedule> all(count);
+/// Tries choices in processes of their own. The points are in their order; what fails has a reason.
+std::vector<TriedPoint> points_of(const AdviceQuery& asked, int jobs, const std::vector<Choice>& choices,
+                                  const PlayLimit& limit = {}, const Watcher& watcher = {}) {
+  std::vector<TriedPoint> points(choices.size());
   std::size_t at = 0;
   in_workers(
-      {.jobs = jobs}, [&] { return at < count ? std::optional(at++) : std::nullopt; },
+      {.jobs = jobs}, [&] { return at < choices.size() ? std::optional(at++) : std::nullopt; },
       [&](std::size_t i) {
         try {
-          return std::string(as_bytes(work(i)));
+          return std::string(as_bytes(evaluate(asked, choices[i], limit)));
         } catch (const ScenarioError& error) {
           throw std::runtime_error(error.errors.front());
         }
       },
       [&](std::size_t i, const Outcome& outcome) {
-        all[i].refusal = outcome.failure;
-        if (outcome.failure.empty()) all[i].evaluation = from_bytes<Evaluation>(outcome.text);
-        watcher.seen(i, all[i]);
+        points[i] = {.index = i, .refusal = outcome.failure, .label = choices[i].label};
+        if (outcome.failure.empty()) points[i].evaluation = from_bytes<Evaluation>(outcome.text);
+        watcher.seen(points[i]);
       },
       watcher.tick);
-  return all;
-}
-
-const std::string& label_at(const Answer& answer, std::size_t index) {
-  return answer.space.forms[candidate_of(answer.space, index).form].label;
+  return points;
 }
 
 /// `tried`: all that has been found out so far, for whoever is stopped.
-Searched searched_of(const Answer& answer, int jobs, std::vector<TriedPoint>& tried) {
+std::vector<TriedPoint> searched(const Answer& answer, int jobs, std::vector<TriedPoint>& tried) {
   Counted progress(std::min(size_of(answer.space), answer.budget));
-  return search(
-      answer.space, answer.budget,
-      [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
-        const auto work = [&](std::size_t i) {
-          return evaluate(answer.asked, settings_of(answer.space, candidate_of(answer.space, indices[i])),
-                          label_at(answer, indices[i]), limit);
-        };
-        progress.go_on(!limit.postponed, limit.postponed ? 0 : limit.waiting + indices.size());
-        const auto seen = [&](std::size_t i, const WrittenSchedule& each) {
-          const bool waits = each.evaluation.state == PointState::kPostponed;
-          progress.one_more(!each.refusal.empty(), waits);
-          if (!waits) tried.push_back({indices[i], each.evaluation, each.refusal});
-        };
-        std::vector<TriedPoint> points;
-        for (WrittenSchedule& each : evaluations(jobs, indices.size(), work, {seen, [&] { progress.show(); }}))
-          points.push_back({indices[points.size()], each.evaluation, std::move(each.refusal)});
-        return points;
-      },
-      answer.asked.within);
+  const auto play = [&](const std::vector<std::size_t>& indices, const PlayLimit& limit) {
+    progress.go_on(!limit.postponed, limit.postponed ? 0 : limit.waiting + indices.size());
+    std::vector<Choice> choices;
+    for (const std::size_t index : indices) choices.push_back(choice_of(answer.space, index));
+    const auto seen = [&](const TriedPoint& point) {
+      const bool waits = point.evaluation.state == PointState::kPostponed;
+      progress.one_more(!point.refusal.empty(), waits);
+      if (waits) return;
+      tried.push_back(point);
+      tried.back().index = indices[point.index];
+    };
+    std::vector<TriedPoint> points = points_of(answer.asked, jobs, choices, limit, {seen, [&] { progress.show(); }});
+    for (TriedPoint& point : points) point.index = indices[point.index];
+    return points;
+  };
+  return search(answer.space, answer.budget, play, answer.asked.within);
 }
 
 bool is_wanted(const Texts& wanted, const ScheduleSpec& spec) {
@@ -153,40 +143,19 @@ bool is_wanted(const Texts& wanted, const ScheduleSpec& spec) {
 }
 
 /// The scenario's own schedules as they are written, to compare with: the baseline, and those that are searched.
-std::vector<WrittenSchedule> written_schedules(const Scenario& scenario, const AdviceQuery& asked, const Texts& wanted,
-                                               int jobs) {
-  std::vector<std::string> labels;
+std::vector<TriedPoint> written_schedules(const Scenario& scenario, const AdviceQuery& asked, const Texts& wanted,
+                                          int jobs) {
+  std::vector<Choice> choices;
   for (const ScheduleSpec& spec : scenario.schedules)
-    if (spec.label == scenario.baseline || is_wanted(wanted, spec)) labels.push_back(spec.label);
-  std::vector<WrittenSchedule> all =
-      evaluations(jobs, labels.size(), [&](std::size_t i) { return evaluate(asked, {}, labels[i]); });
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].label = labels[i];
-  return all;
+    if (spec.label == scenario.baseline || is_wanted(wanted, spec)) choices.push_back({spec.label});
+  return points_of(asked, jobs, choices);
 }
 
-std::vector<std::string> settings_at(const Answer& answer, std::size_t point) {
-  return settings_of(answer.space, candidate_of(answer.space, answer.advice.points[point].index));
-}
-
-void add_breakdowns(Answer& answer, int jobs) {
-  const Findings& advice = answer.advice;
-  if (!advice.second) return;
-  using Parts = std::array<Seconds, kTimeUses>;
-  const std::vector<Parts> parts = values_in_children<Parts>(jobs, 2, [&](std::size_t i) {
-    const std::size_t point = i == 0 ? *advice.winner : *advice.second;
-    return breakdown_at(answer.asked, settings_at(answer, point), label_at(answer, advice.points[point].index)).parts;
+void add_time_parts(Answer& answer, int jobs) {
+  if (!answer.advice.second) return;
+  answer.time_parts = values_in_children<TimeParts>(jobs, 2, [&](std::size_t i) {
+    return time_parts_at(answer.asked, choice_at(answer, i == 0 ? *answer.advice.winner : *answer.advice.second));
   });
-  for (const std::size_t i : {0, 1}) {
-    const std::size_t point = i == 0 ? *advice.winner : *advice.second;
-    const Evaluation& each = advice.points[point].evaluation;
-    UpdateBreakdown use{label_at(answer, advice.points[point].index),
-                        Seconds{each.update_time},
-                        Seconds{each.low},
-                        Seconds{each.high},
-                        each.samples / answer.asked.samples,
-                        parts[i]};
-    (i == 0 ? answer.winner_use : answer.second_use) = std::move(use);
-  }
 }
 
 void add_adding(Answer& answer) {
@@ -194,8 +163,7 @@ void add_adding(Answer& answer) {
   if (!advice.winner) return;
   const bool own = advice.points[*advice.winner].evaluation.synchronous;
   const std::optional<std::size_t> best = own ? advice.winner : advice.synchronous;
-  if (best)
-    answer.adding = adding_at(answer.asked, settings_at(answer, *best), label_at(answer, advice.points[*best].index));
+  if (best) answer.adding = adding_at(answer.asked, choice_at(answer, *best));
 }
 
 void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
@@ -207,14 +175,15 @@ void add_takeovers(Answer& answer, const Cluster& cluster, int jobs) {
   if (long_to_play) answer.rivals.clear();  // what decides would take longer than the search
   if (answer.rivals.size() < 2 || answer.network.rate <= 0) return;
   answer.takeovers = takeovers_of([&](double factor) {
-    const std::vector<std::string> rate = at_network_rate(cluster, factor);
+    const std::vector<std::string> rate = at_network_rate(answer.network, factor);
+    std::vector<Choice> choices;
+    for (const std::size_t rival : answer.rivals) {
+      choices.push_back(choice_at(answer, rival));
+      choices.back().set.insert(choices.back().set.end(), rate.begin(), rate.end());
+    }
     std::vector<std::optional<double>> times;
-    for (const WrittenSchedule& each : evaluations(jobs, answer.rivals.size(), [&](std::size_t i) {
-           std::vector<std::string> settings = settings_at(answer, answer.rivals[i]);
-           settings.insert(settings.end(), rate.begin(), rate.end());
-           return evaluate(answer.asked, settings, label_at(answer, answer.advice.points[answer.rivals[i]].index));
-         })) {
-      const bool may_win = each.refusal.empty() && each.evaluation.state == PointState::kPlayed;
+    for (const TriedPoint& each : points_of(answer.asked, jobs, choices)) {
+      const bool may_win = each.evaluation.state == PointState::kPlayed;
       times.push_back(may_win ? std::optional(each.evaluation.spent_per_sample()) : std::nullopt);
     }
     return times;
@@ -227,47 +196,43 @@ OutputKind winner_kind() {
   return kind;
 }
 
-/// What leaves one schedule in a scenario that is loaded with these settings.
-void leave_alone(const std::string& label, const std::string& scenario, std::vector<std::string>& settings) {
-  const JsonDocument resolved = parse_json(load_scenario(scenario, settings).resolved(), "");
-  for (const JsonValue& entry : resolved.root.find("schedules")->elements)
-    if (entry.find("label")->text == label) settings.push_back("/schedules=[" + dump_json(entry) + "]");
-  settings.push_back("/baseline=" + quoted_json(label));
-  settings.emplace_back("/published={}");
-}
-
 void write_winner(const Answer& answer, const std::string& path) {
-  const std::size_t winner = *answer.advice.winner;
-  std::vector<std::string> settings = answer.asked.set;
-  for (std::string& each : settings_at(answer, winner)) settings.push_back(std::move(each));
-  const Candidate candidate = candidate_of(answer.space, answer.advice.points[winner].index);
-  const Form& form = answer.space.forms[candidate.form];
-  if (form.written) leave_alone(form.label, answer.asked.scenario, settings);
-  JsonDocument document = parse_json(load_scenario(answer.asked.scenario, settings).resolved(), "");
-  document.root.set("description", fmt::format("What {}for {}: {}, {}", kChose, answer.name, form.label,
-                                               options_in_words(answer.space, candidate)));
-  write_whole(path, write_json(document.root) + "\n");
-  tell_written(path, "scenario of " + form.label);
+  Choice choice = choice_at(answer, *answer.advice.winner);
+  const auto resolved = [&] { return parse_json(loaded_with(answer.asked, choice.set).resolved(), "").root; };
+  JsonValue scenario = resolved();
+  if (choice.written) {  // the other entries may be there
+    for (const JsonValue& entry : scenario.find("schedules")->elements)
+      if (entry.find("label")->text == choice.label) choice.set.push_back("/schedules=[" + dump_json(entry) + "]");
+    choice.set.push_back("/baseline=" + quoted_json(choice.label));
+    choice.set.emplace_back("/published={}");
+    scenario = resolved();
+  }
+  scenario.set("description", fmt::format("What {}for {}: {}, {}", kChose, answer.name, choice.label, choice.options));
+  write_whole(path, write_json(scenario) + "\n");
+  tell_written(path, "scenario of " + choice.label);
 }
 
-std::vector<Varied> over_of(const Arguments& arguments) {
-  std::vector<Varied> over;
+/// Knobs by their names alone, and places with values.
+std::vector<Axis> over_of(const Arguments& arguments) {
+  std::vector<Axis> over;
   for (const std::string& text : arguments.texts("--over")) {
-    over.push_back(is_knob_name(text) ? Varied{{}, &knob_named(text)} : Varied{parse_axis(text)});
-    check_distinct(over.back().axis);
+    over.push_back(parse_axis(text, [](const std::string& name) { return Axis{knob_named(name).name, {}}; }));
+    check_distinct(over.back());
   }
   return over;
 }
 
 /// As axes of those of the scenario's schedules that are asked for.
-std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Varied>& over, const Texts& wanted) {
+std::vector<Axis> axes_of(const LoadedScenario& loaded, const std::vector<Axis>& over, const Texts& wanted) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < loaded.scenario.schedules.size(); ++i)
     if (is_wanted(wanted, loaded.scenario.schedules[i])) indices.push_back(i);
   std::vector<Axis> axes;
-  for (const auto& [axis, knob] : over) {
-    if (knob == nullptr) axes.push_back(axis);
-    if (knob != nullptr && !indices.empty()) axes.push_back(knob_axis(loaded, indices, knob->name));
+  for (const Axis& axis : over) {
+    if (!is_knob_name(axis.pointer))
+      axes.push_back(axis);
+    else if (!indices.empty())
+      axes.push_back(knob_axis(loaded, indices, axis.pointer));
   }
   return axes;
 }
@@ -279,44 +244,26 @@ bool concerns(const std::string& pointer, const Form& form, const Scenario& scen
   return true;
 }
 
-/// Why none of the schedules that it concerns can be had with this set; nothing where one can.
-std::optional<ScenarioError> refusal_of(const CandidateSpace& space, const Scenario& scenario, const std::string& set,
-                                        const AdviceQuery& asked) {
-  std::optional<ScenarioError> refused;
-  for (const Form& form : space.forms) {
-    if (!concerns(set.substr(0, set.find('=')), form, scenario)) continue;
-    std::vector<std::string> settings = asked.set;
-    for (std::string& each : settings_of(space, form, {set}, form.keys)) settings.push_back(std::move(each));
-    try {
-      load_scenario(asked.scenario, settings);
-      return std::nullopt;
-    } catch (const ScenarioError& error) {
-      if (!refused) refused = error;
-    }
-  }
-  return refused;
-}
-
 /// Where an axis has no value that any schedule takes, every point would be refused by that.
-void check_axes(const CandidateSpace& space, const Scenario& scenario, const std::vector<Varied>& over,
-                const AdviceQuery& asked) {
-  for (const auto& [axis, knob] : over) {
-    std::optional<ScenarioError> refused;
-    for (const std::string& value : axis.values) {
-      const std::optional<ScenarioError> own = refusal_of(space, scenario, axis.pointer + "=" + value, asked);
-      if (!own) refused.reset();
-      if (!own) break;
-      if (!refused) refused = own;
+void check_axis(const Axis& axis, const CandidateSpace& space, const Scenario& scenario, const AdviceQuery& asked) {
+  std::string refusal;
+  for (const std::string& value : axis.values)
+    for (const Form& form : space.forms) {
+      if (!concerns(axis.pointer, form, scenario)) continue;
+      try {
+        loaded_with(asked, settings_of(form, {axis.pointer + "=" + value}, form.keys));
+        return;
+      } catch (const ScenarioError& error) {
+        if (refusal.empty()) refusal = error.errors.front();
+      }
     }
-    if (refused)
-      throw ScenarioError({fmt::format("--over {}: no value is taken: {}", axis.pointer, refused->errors[0])});
-  }
+  if (!refusal.empty()) throw ScenarioError({fmt::format("--over {}: no value is taken: {}", axis.pointer, refusal)});
 }
 
 /// What a search that was stopped has found, and how to have its answer.
 std::string kept_in_words(Answer answer, std::vector<TriedPoint> tried, const Arguments& arguments) {
   std::ranges::sort(tried, {}, &TriedPoint::index);
-  answer.advice = findings_of(answer.space, {std::move(tried), false}, answer.asked.samples, answer.asked.within);
+  answer.advice = findings_of(answer.space, std::move(tried), answer.asked.samples, answer.asked.within);
   if (answer.advice.simulated == 0) return best_so_far_in_words(answer);
   const std::string command = command_of("advise", advise_options(), {"--budget"}, arguments);
   return best_so_far_in_words(answer) +
@@ -348,7 +295,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
         "--objective cost: the cluster has no price; write its node groups' \"price_per_gpu_hour\", such as --set "
         "'/cluster/nodes/*/price_per_gpu_hour=2.5'");
   answer.budget = budget_of(arguments);
-  const std::vector<Varied> over = over_of(arguments);
+  const std::vector<Axis> over = over_of(arguments);
   check_apart(axes_of(loaded, over, arguments.texts("--schedule")));
   std::vector<TriedPoint> tried;
   try {
@@ -356,19 +303,15 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
     answer.written = while_shown("playing the schedules as they are written", [&] {
       return written_schedules(scenario, answer.asked, arguments.texts("--schedule"), jobs);
     });
-    const bool fits = std::ranges::any_of(answer.written, [](const WrittenSchedule& each) {
+    const bool fits = std::ranges::any_of(answer.written, [](const TriedPoint& each) {
       return each.refusal.empty() && each.evaluation.state != PointState::kDoesNotFit;
     });
-    Searchable searchable = while_shown("looking for candidates", [&] {
-      return candidates_for(loaded, arguments.texts("--schedule"), over, cost, fits);
-    });
-    answer.space = std::move(searchable.space);
-    check_axes(answer.space, scenario, over, answer.asked);
-    answer.left_out = std::move(searchable.left_out);
-    answer.advice =
-        findings_of(answer.space, searched_of(answer, jobs, tried), answer.asked.samples, answer.asked.within);
+    answer.space = while_shown("looking for candidates",
+                               [&] { return candidates_for(loaded, arguments.texts("--schedule"), over, cost, fits); });
+    for (const Axis& axis : over) check_axis(axis, answer.space, scenario, answer.asked);
+    answer.advice = findings_of(answer.space, searched(answer, jobs, tried), answer.asked.samples, answer.asked.within);
     const Progress progress("comparing the best with each other");
-    add_breakdowns(answer, jobs);
+    add_time_parts(answer, jobs);
     add_adding(answer);
     add_takeovers(answer, scenario.cluster, jobs);
   } catch (const Stopped& stop) {
