@@ -28,6 +28,11 @@ void write_errors(std::ostream& out, const std::string& name, const FitErrors& e
                      100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst, errors.spread);
 }
 
+void write_summary(std::ostream& out, const char* what, const FitErrors& errors) {
+  out << fmt::format("\n  {} {}: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples, what,
+                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
+}
+
 std::string in_words(const CollectiveQuery& query) {
   return fmt::format("{} {:.0f} B, {} ranks on {}", name_of(query.kind), query.bytes.value, query.ranks, query.nodes);
 }
@@ -140,9 +145,7 @@ void write_predictions(std::ostream& out, const std::vector<MeasuredCollective>&
     out << fmt::format("  {:<40} {:>9.1f} us {:>9.1f} us {:>+7.1f} %\n", in_words(query), 1e6 * sample.time.value,
                        1e6 * time.value, 100 * (time / sample.time - 1));
   }
-  const FitErrors errors = errors_of(ratios);
-  out << fmt::format("\n  {} collectives: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n", errors.samples,
-                     100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
+  write_summary(out, "collectives", errors_of(ratios));
 }
 
 void write_fits(std::ostream& out, const std::vector<LinkFit>& fits) {
@@ -214,9 +217,7 @@ void write_machine_fit(std::ostream& out, const MachineSamples& samples, const M
                        1e3 * sample.median.value, 1e3 * sample.p10.value, 1e3 * sample.p90.value,
                        1e3 * each.predicted.value, 100 * error);
   }
-  const FitErrors errors = errors_of(large);
-  out << fmt::format("\n  {} collectives from 256 KiB: mean error {:.1f} %, bias {:+.1f} %, worst {:+.1f} %\n",
-                     errors.samples, 100 * errors.mean_absolute, 100 * errors.bias, 100 * errors.worst);
+  write_summary(out, "collectives from 256 KiB", errors_of(large));
 }
 
 void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& fit) {
@@ -252,13 +253,14 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
                        row.other ? fmt::format("{:.3f}", *row.other) : "-");
 }
 
-void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErrors& errors, const FitErrors& without) {
+void write_step_fit(std::ostream& out, const StepFit& fit) {
+  const Overheads& overheads = fit.overheads;
   out << fmt::format("\ntraining steps: memory-bound kernels PyTorch {:.4g}, fused {:.4g}; flash_1 {:.4g}\n",
                      overheads.pytorch, overheads.fused, overheads.flash_1);
   out << fmt::format("  GEMMs on tensor cores 1 + {:.4g} ln(x / {:.4g}), x: dense peak in 16 bits, TFLOP/s a W\n",
                      overheads.product_slope, kHeldBackFrom);
-  write_errors(out, "all samples in", errors);
-  write_errors(out, "with all of these 1", without);
+  write_errors(out, "all samples in", fit.errors);
+  write_errors(out, "with all of these 1", fit.without);
 }
 
 void write_step_spreads(std::ostream& out, const std::vector<FittedSpread>& spreads) {

@@ -11,7 +11,7 @@
 #include "models/fit/machine_samples.hpp"
 #include "models/fit/network_doubt.hpp"
 #include "models/fit/write_constants.hpp"
-#include "models/spec/training.hpp"
+#include "sim/evidence/fit_steps.hpp"
 
 namespace accosim {
 
@@ -37,9 +37,8 @@ void write_machine_fit(std::ostream& out, const MachineSamples& samples, const M
 /// beside what the model makes of them.
 void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& fit);
 
-/// Overheads fitted to steps, from the parts of a StepFit (sim/evidence/fit_steps.hpp), whose code reports may not
-/// call.
-void write_step_fit(std::ostream& out, const Overheads& overheads, const FitErrors& errors, const FitErrors& without);
+/// Overheads fitted to steps, and what intervals of steps lack.
+void write_step_fit(std::ostream& out, const StepFit& fit);
 void write_step_spreads(std::ostream& out, const std::vector<FittedSpread>& spreads);
 
 }  // namespace accosim

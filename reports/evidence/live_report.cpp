@@ -7,27 +7,11 @@
 #include <map>
 #include <string>
 
+#include "models/fit/fit_kernels.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
-
-struct Score {
-  int runs = 0;
-  double mean = 0, bias = 0, worst = 0;
-
-  void add(double error) {
-    ++runs;
-    mean += std::abs(error);
-    bias += error;
-    if (std::abs(error) > std::abs(worst)) worst = error;
-  }
-  Score over() const {
-    Score score = *this;
-    if (runs > 0) score.mean /= runs, score.bias /= runs;
-    return score;
-  }
-};
 
 std::string name_of(const LiveCell& cell) {
   std::string name = fmt::format("{} ranks, {}", cell.ranks, cell.algorithm);
@@ -39,45 +23,49 @@ std::string name_of(const LiveCell& cell) {
 }
 
 /// Of the rows that count: all, then by what the cells have in common.
-std::vector<std::pair<std::string, Score>> scores_of(const std::vector<LiveRow>& rows) {
-  Score all, real, slow, jitter, lengths, low, high;
-  std::map<std::string, Score> by_algorithm;
-  std::map<int, Score> by_ranks;
-  Score bound;  // accumulating schedules whose communication is longer than the computation of a round
+std::vector<std::pair<std::string, FitErrors>> scores_of(const std::vector<LiveRow>& rows) {
+  using LogRatios = std::vector<double>;
+  LogRatios all, real, slow, jitter, lengths, low, high;
+  std::map<std::string, LogRatios> by_algorithm;
+  std::map<int, LogRatios> by_ranks;
+  LogRatios bound;  // accumulating schedules whose communication is longer than the computation of a round
   for (const LiveRow& row : rows) {
     if (!row.counts) continue;
-    const double error = row.error();
+    const double ratio = std::log(row.predicted / row.measured);
     if (row.measured_p90 > Seconds{0}) {
-      (row.cell.lengths ? lengths : jitter).add(error);
-      low.add(row.predicted_p10 / row.measured_p10 - 1);
-      high.add(row.predicted_p90 / row.measured_p90 - 1);
+      (row.cell.lengths ? lengths : jitter).push_back(ratio);
+      low.push_back(std::log(row.predicted_p10 / row.measured_p10));
+      high.push_back(std::log(row.predicted_p90 / row.measured_p90));
       continue;
     }
     if (row.cell.real) {
-      real.add(error);
+      real.push_back(ratio);
       continue;
     }
-    all.add(error);
-    by_algorithm[row.cell.algorithm].add(error);
-    by_ranks[row.cell.ranks].add(error);
-    if (row.cell.slow > 1) slow.add(error);
+    all.push_back(ratio);
+    by_algorithm[row.cell.algorithm].push_back(ratio);
+    by_ranks[row.cell.ranks].push_back(ratio);
+    if (row.cell.slow > 1) slow.push_back(ratio);
     if (traits_of(row.cell.algorithm).rounds > 1 &&
         row.predicted_micro_batches > 1.01 * row.cell.micro_batches * row.cell.ranks)
-      bound.add(error);
+      bound.push_back(ratio);
   }
-  std::vector<std::pair<std::string, Score>> scores = {{"set computation, all", all}};
-  for (const auto& [ranks, score] : by_ranks) scores.emplace_back(fmt::format("{} ranks", ranks), score);
-  for (const auto& [algorithm, score] : by_algorithm) scores.emplace_back(algorithm, score);
-  scores.emplace_back("one slow rank", slow);
-  scores.emplace_back("acco, communication-bound", bound);
-  if (real.runs > 0) scores.emplace_back("real computation", real);
-  if (jitter.runs > 0) scores.emplace_back("jitter, median update", jitter);
-  if (lengths.runs > 0) scores.emplace_back("unequal lengths, median update", lengths);
-  if (low.runs > 0) {
-    scores.emplace_back("of both: 10 % of the updates", low);
-    scores.emplace_back("of both: 90 % of the updates", high);
+  std::vector<std::pair<std::string, FitErrors>> scores;
+  const auto add = [&](const std::string& what, const LogRatios& ratios) {
+    scores.emplace_back(what, errors_of(ratios));
+  };
+  add("set computation, all", all);
+  for (const auto& [ranks, ratios] : by_ranks) add(fmt::format("{} ranks", ranks), ratios);
+  for (const auto& [algorithm, ratios] : by_algorithm) add(algorithm, ratios);
+  add("one slow rank", slow);
+  add("acco, communication-bound", bound);
+  if (!real.empty()) add("real computation", real);
+  if (!jitter.empty()) add("jitter, median update", jitter);
+  if (!lengths.empty()) add("unequal lengths, median update", lengths);
+  if (!low.empty()) {
+    add("of both: 10 % of the updates", low);
+    add("of both: 90 % of the updates", high);
   }
-  for (auto& each : scores) each.second = each.second.over();
   return scores;
 }
 
@@ -94,7 +82,7 @@ LiveCheck live_check(const LiveResult& result) {
       ++check.disturbed;
   }
   check.judged = static_cast<int>(quiet.size());
-  for (const auto& [name, score] : scores_of(quiet)) check.worst_mean = std::max(check.worst_mean, score.mean);
+  for (const auto& [name, score] : scores_of(quiet)) check.worst_mean = std::max(check.worst_mean, score.mean_absolute);
   return check;
 }
 
@@ -116,7 +104,8 @@ decides, a round of DPU, WP and ACCO says little of communication: look at the l
        ", 2, 6 and 12 micro-batches. Ratio: computation of a batch over its communication alone."});
   Document::Table scores{{"", "runs", "mean error", "bias", "worst"}};
   for (const auto& [what, score] : scores_of(result.rows))
-    scores.add({what, count(score.runs), percent(score.mean), relative_error(score.bias), relative_error(score.worst)});
+    scores.add({what, count(score.samples), percent(score.mean_absolute), relative_error(score.bias),
+                relative_error(score.worst)});
   Document::Table runs{
       {"run", "ratio", "measured update", "predicted", "error", "micro-batches measured", "predicted", ""}};
   Document::List disturbed;
@@ -144,7 +133,7 @@ decides, a round of DPU, WP and ACCO says little of communication: look at the l
   return document;
 }
 
-Document run_reading(const MeasuredRun& run, const LivePrediction& predicted, const std::vector<TimelinePart>& parts) {
+Document run_reading(const MeasuredRun& run, const RunResult& predicted, const std::vector<TimelinePart>& parts) {
   const auto error = [](double ratio) {
     return relative_error(std::isfinite(ratio) ? std::optional(ratio - 1) : std::nullopt);
   };
@@ -153,8 +142,8 @@ Document run_reading(const MeasuredRun& run, const LivePrediction& predicted, co
   const double samples = micro_batches_per_update(run);
   table.add({fmt::format("{}, {} ranks: update", run.algorithm, run.ranks), duration(update),
              duration(predicted.update_time), error(predicted.update_time / update), "", ""});
-  table.add({"micro-batches of an update", decimal(samples), decimal(predicted.micro_batches),
-             error(predicted.micro_batches / samples), "", ""});
+  table.add({"micro-batches of an update", decimal(samples), decimal(predicted.micro_batches_per_update),
+             error(predicted.micro_batches_per_update / samples), "", ""});
   for (const TimelinePart& part : parts) {
     const bool measured = part.measured_count > 0, expected = part.predicted_count > 0;
     table.add({part.name, measured ? duration(part.measured) : "-", expected ? duration(part.predicted) : "-",

@@ -3,9 +3,11 @@
 
 #include <vector>
 
+#include "models/recorded/measured_run.hpp"
 #include "reports/document/document.hpp"
 #include "sim/evidence/live.hpp"
 #include "sim/evidence/measured_timeline.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
@@ -13,7 +15,7 @@ namespace accosim {
 Document live_reading(const LiveResult& result);
 
 /// One measured run beside its prediction, as a whole and part by part.
-Document run_reading(const MeasuredRun& run, const LivePrediction& predicted, const std::vector<TimelinePart>& parts);
+Document run_reading(const MeasuredRun& run, const RunResult& predicted, const std::vector<TimelinePart>& parts);
 
 /// What `--check` judges: the runs that count and were not disturbed, since a busy machine's times say nothing of a
 /// prediction.

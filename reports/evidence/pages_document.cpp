@@ -25,17 +25,12 @@ std::string options_of(const std::vector<std::string>& settings) {
 }
 
 Values verdict_cells(const VerdictRow& row) {
-  const Interval interval = resident_interval(row.kind.parts);
-  return {row.of.what,
-          memory(row.kind.parts.total()),
-          human_range(human_memory(Bytes{interval.low}), human_memory(Bytes{interval.high})),
-          memory(row.kind.capacity),
-          in_words(row.kind.fit.verdict),
-          probability(row.kind.fit.probability),
-          row.ways.largest_micro_batch > 0 ? count(row.ways.largest_micro_batch) : "-",
-          row.of.published.empty() ? ""
-          : row.reserved           ? human_memory(*row.reserved) + " reserved"
-                                   : "it ran"};
+  Values cells = memory_cells(row.of.what, row.kind);
+  append(cells, {row.ways.largest_micro_batch > 0 ? count(row.ways.largest_micro_batch) : "-",
+                 row.of.published.empty() ? ""
+                 : row.reserved           ? human_memory(*row.reserved) + " reserved"
+                                          : "it ran"});
+  return cells;
 }
 
 Values way_cells(const WayToFit& way, const std::string& before) {
@@ -122,7 +117,7 @@ void add_open_questions(Document& document, const PaperRow& row) {
   for (const int sequences : kEvaluated) table.heads.push_back(fmt::format("{} sequences evaluated", sequences));
   for (std::size_t i = 0; i < kMeanLengths.size(); ++i) {
     Values cells{fmt::format("{:g} tokens", kMeanLengths[i])};
-    for (const RowTimes& at : row.open->at[i])
+    for (const RowTimes& at : row.open[i])
       cells.push_back(
           fmt::format("{} / {}, {}", human_clock(at.baseline), human_clock(at.acco), human_factor(speedup(at))));
     table.add(std::move(cells));
@@ -151,10 +146,20 @@ void add_row(Document& document, const PaperRow& row) {
                 " of acco's communication in an update of ", duration(row.update), ", ",
                 row.exposed > Seconds{0} ? "which is not all hidden" : "all of it hidden", " behind computation (",
                 duration(row.exposed), " exposed)."});
-  if (row.open) add_open_questions(document, row);
+  if (!row.open.empty()) add_open_questions(document, row);
 }
 
 }  // namespace
+
+Values memory_cells(const std::string& name, const KindMemory& kind) {
+  const Interval interval = resident_interval(kind.parts);
+  return {name,
+          memory(kind.parts.total()),
+          human_range(human_memory(Bytes{interval.low}), human_memory(Bytes{interval.high})),
+          memory(kind.capacity),
+          in_words(kind.fit.verdict),
+          probability(kind.fit.probability)};
+}
 
 Document memory_verdicts_page(const std::vector<VerdictRow>& rows) {
   Document document;

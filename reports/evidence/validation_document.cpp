@@ -156,7 +156,7 @@ Gneiting and Raftery 2007, JASA 102).)"},
 void add_runs(Document& document, const std::vector<RunFit>& runs, bool page) {
   if (runs.empty()) return;
   const auto said = [&](FitVerdict verdict) {
-    return std::count_if(runs.begin(), runs.end(), [&](const RunFit& run) { return run.fit.verdict == verdict; });
+    return std::count_if(runs.begin(), runs.end(), [&](const RunFit& run) { return run.kind.fit.verdict == verdict; });
   };
   document.heading("Does it fit?");
   document.say(
@@ -167,13 +167,8 @@ void add_runs(Document& document, const std::vector<RunFit>& runs, bool page) {
   Document::Table table{{"run", "resident", "80 % interval", "of", "verdict", "probability"}};
   if (page) append(table.heads, {"configuration", "why"});
   for (const RunFit& run : runs) {
-    if (run.fit.verdict == FitVerdict::kFits || (!run.wrong() && !page)) continue;
-    Values cells{run.id,
-                 memory(run.resident),
-                 human_range(human_memory(Bytes{run.interval.low}), human_memory(Bytes{run.interval.high})),
-                 memory(run.capacity),
-                 run.wrong() ? "does not fit" : "tight",
-                 probability(run.fit.probability)};
+    if (run.kind.fit.verdict == FitVerdict::kFits || (!run.wrong() && !page)) continue;
+    Values cells = memory_cells(run.id, run.kind);
     if (page) append(cells, {run.configuration, run.wrong() ? run.explanation : ""});
     table.add(std::move(cells), !page && run.wrong() ? Style::kBad : Style::kPlain);
   }

@@ -86,12 +86,14 @@ void write_validation_json(std::ostream& out, const Validation& validation) {
   });
   out << list_json("broken_bounds", "  ", validation.broken, [](const std::string& text) { return quoted_json(text); });
   out << list_json("runs", "  ", validation.runs, [](const RunFit& run) {
+    const KindMemory& kind = run.kind;
+    const Interval interval = resident_interval(kind.parts);
     return fmt::format(R"({{"id": {}, "memory_resident_bytes": {}, "memory_resident_bytes_low": {}, )"
                        R"("memory_resident_bytes_high": {}, "memory_capacity_bytes": {}, "fit_verdict": "{}", )"
                        R"("fit_probability": {}, "explanation": {}}})",
-                       quoted_json(run.id), digits_json(run.resident.value), digits_json(run.interval.low),
-                       digits_json(run.interval.high), digits_json(run.capacity.value), name_of(run.fit.verdict),
-                       digits_json(run.fit.probability), quoted_json(run.explanation));
+                       quoted_json(run.id), digits_json(kind.parts.total().value), digits_json(interval.low),
+                       digits_json(interval.high), digits_json(kind.capacity.value), name_of(kind.fit.verdict),
+                       digits_json(kind.fit.probability), quoted_json(run.explanation));
   });
   out << list_json("ratios", "  ", ratio_parts(validation.ratios), [](const RatioPart& of) {
     return fmt::format(

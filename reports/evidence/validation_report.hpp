@@ -2,6 +2,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "reports/document/document.hpp"
@@ -20,6 +21,9 @@ Document validation_page(const Validation& validation);
 /// Schema accosim.validate/1: everything, in SI units.
 void write_validation_json(std::ostream& out, const Validation& validation);
 
+/// What is named, and what its kind of ranks holds: with its 80 % interval, of how much, the verdict and the
+/// probability that it fits.
+Values memory_cells(const std::string& name, const KindMemory& kind);
 /// reports/published/memory-verdicts.md, nccl-choices.md and acco-rows.md, likewise.
 Document memory_verdicts_page(const std::vector<VerdictRow>& rows);
 Document nccl_choices_page(const std::vector<ChoiceSeries>& series);

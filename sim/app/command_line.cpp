@@ -65,10 +65,6 @@ void add(CLI::App& parent, const Verb& verb, AllParsed& all) {
   for (const Verb& inner : verb.verbs) add(app, inner, all);
 }
 
-bool is_verb(const std::string& word, const std::vector<Verb>& verbs) {
-  return std::ranges::any_of(verbs, [&](const Verb& verb) { return verb.name == word; });
-}
-
 /// The help of the verb that the line names, the innermost one; of the program where it names none.
 void write_help_asked(const AllParsed& all, const std::vector<Verb>& verbs) {
   const int width = console_options().width;
@@ -123,9 +119,9 @@ ExitCode run_command_line(Texts words, const std::vector<Verb>& verbs) {
     std::cerr << "accosim: name a verb, such as: " << kExamples[0].word << "; accosim help lists them\n";
     return ExitCode::kBadCommandLine;
   }
-  if (!words.empty() && words[0] == "help") {  // of a verb: what its flag --help prints
+  if (words[0] == "help") {  // of a verb: what its flag --help prints
     words.erase(words.begin());
-    if (!words.empty() && words[0][0] != '-' && !is_verb(words[0], verbs)) {
+    if (!words.empty() && words[0][0] != '-' && !contains(names_of(verbs), words[0])) {
       std::cerr << verb_hint(words[0], verbs);
       return ExitCode::kBadCommandLine;
     }

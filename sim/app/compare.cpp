@@ -113,40 +113,31 @@ ExitCode compare_with_run(const Arguments& arguments) {
 
 /// --timeline and what is asked of it. --all-ranks is of --json too.
 std::vector<Option> terminal_options() {
-  std::vector<Option> options = timeline_options("--timeline");
-  for (Option& option : options)
-    if (option.names == "--all-ranks") {
-      option.help =
-          "With --json: list each rank by itself too, not only ranks that do the same; with --timeline: draw every "
-          "rank that differs from the others, and not only six";
-      option.needs.clear();
-    }
-  return joined(
-      {flag_option("--wide", "Show every column, in further tables where the terminal is narrow", {"--json"}),
-       flag_option("--markdown",
-                   "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
-                   "training",
-                   {"--json", "--wide", "--timeline"}),
-       flag_option("--timeline", "Draw what each lane of each rank does below the tables", {"--json"})},
-      options);
+  return {flag_option("--wide", "Show every column, in further tables where the terminal is narrow", {"--json"}),
+          flag_option("--markdown",
+                      "One Markdown page instead of text: what each schedule takes, sends, holds and does to the "
+                      "training",
+                      {"--json", "--wide", "--timeline"}),
+          flag_option("--timeline", "Draw what each lane of each rank does below the tables", {"--json"}),
+          timeline_options("--timeline").front(),
+          flag_option("--all-ranks",
+                      "With --json: list each rank by itself too, not only ranks that do the same; with --timeline: "
+                      "draw every rank that differs from the others, and not only six")};
 }
 
 std::vector<Option> options() {
-  return joined(joined(joined(report_options(), terminal_options()), joined({tuned_option()}, winner_options())),
-                {{.names = "--machine",
-                  .help = "Predict a run of accocal train, given in place of a scenario, on this machine (accosim fit "
-                          "SAMPLES -o MACHINE)",
-                  .takes = "FILE"},
-                 {.names = "--convergence",
-                  .help = "Document of accocal converge: predict the time to a loss too, beside the time per token",
-                  .takes = "FILE"},
-                 {.names = "--critical-batch",
-                  .help = "Critical batch of your training, in samples: it says what a larger batch is worth; default: "
-                          "the convergence file's",
-                  .value = 0.0,
-                  .least = 1e-9,
-                  .most = 1e18,
-                  .needs = "--convergence"}});
+  return joined(
+      joined(joined(report_options(), terminal_options()), joined({tuned_option()}, winner_options())),
+      {text_option("--machine",
+                   "Predict a run of accocal train, given in place of a scenario, on this machine (accosim "
+                   "fit SAMPLES -o MACHINE)",
+                   "FILE"),
+       text_option("--convergence",
+                   "Document of accocal converge: predict the time to a loss too, beside the time per token", "FILE"),
+       number_option("--critical-batch",
+                     "Critical batch of your training, in samples: it says what a larger batch is worth; "
+                     "default: the convergence file's",
+                     0.0, 1e-9, 1e18, "--convergence")});
 }
 
 Mode of_a_run() {
@@ -156,9 +147,8 @@ Mode of_a_run() {
 }
 
 Mode of_schedules() {
-  Texts reads = names_of(joined(report_options(), terminal_options()));
-  for (const Option& option : winner_options()) reads.push_back(option.names);
-  for (const char* const name : {"--convergence", "--critical-batch", "--no-tuned"}) reads.emplace_back(name);
+  Texts reads = names_of(options());
+  std::erase(reads, "--machine");
   return {.of = "of schedules", .reads = reads, .run = compare_schedules};
 }
 

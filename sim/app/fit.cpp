@@ -154,7 +154,7 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   const ValidateOptions usual;
   const std::vector<StepSample> samples = step_samples(published, usual.jobs, usual.network);
   const StepFit steps = while_shown("fitting steps", [&] { return fit_steps(samples); });
-  write_step_fit(std::cout, steps.overheads, steps.errors, steps.without);
+  write_step_fit(std::cout, steps);
   const std::optional<FittedRatios> ratios =
       while_shown("leaving out each source in turn", [&] { return fitted_ratios(published, usual); });
   if (ratios) std::cout << fmt::format("\nratios of two steps\n  spread {:.4g}: {}\n", ratios->spread, ratios->source);
@@ -222,29 +222,28 @@ std::map<std::string, NcclRelease> take_releases(const Texts& named,
       if (sample.query.cluster == clusters[i] && sample.nccl) releases.insert(to_text(release = *sample.nccl));
     if (releases.empty()) continue;
     const std::string path = file_of(FileKind::kCluster, named[i]);
-    const auto kept = [&](const std::string& why) {
-      tell("accosim: ", fmt::format("{}: fitted as of NCCL {}, {}", named[i], to_text(cluster.nccl), why));
-    };
-    if (releases.size() > 1) {
-      kept(fmt::format("since the samples are of {}; fit those of one release",
-                       in_words(Texts(releases.begin(), releases.end()))));
-    } else if (read_json_file(path, path).root.find("nccl") != nullptr) {
-      if (release != cluster.nccl)
-        kept(fmt::format("which its file says; the samples are of {}: take \"nccl\" out of it to have that",
-                         to_text(release)));
-    } else if (cluster.tuner == Tuner::kForced) {
-      if (release != cluster.nccl)
-        kept(fmt::format("since its algorithm is forced; the samples are of {}: write \"nccl\" into it",
-                         to_text(release)));
-    } else {
-      Cluster of_release = cluster;
-      of_release.nccl = release;
-      const auto with = std::make_shared<const Cluster>(std::move(of_release));
-      for (MeasuredCollective& sample : samples)
-        if (sample.query.cluster == clusters[i]) sample.query.cluster = with;
-      taken[named[i]] = release;
-      tell("accosim: ", fmt::format("{}: of NCCL {}, as the samples say", named[i], to_text(release)));
+    std::string kept;  // why the cluster's own stays
+    if (releases.size() > 1)
+      kept = fmt::format("since the samples are of {}; fit those of one release",
+                         in_words(Texts(releases.begin(), releases.end())));
+    else if (read_json_file(path, path).root.find("nccl") != nullptr)
+      kept = fmt::format("which its file says; the samples are of {}: take \"nccl\" out of it to have that",
+                         to_text(release));
+    else if (cluster.tuner == Tuner::kForced)
+      kept =
+          fmt::format("since its algorithm is forced; the samples are of {}: write \"nccl\" into it", to_text(release));
+    if (!kept.empty()) {
+      if (releases.size() > 1 || release != cluster.nccl)
+        tell("accosim: ", fmt::format("{}: fitted as of NCCL {}, {}", named[i], to_text(cluster.nccl), kept));
+      continue;
     }
+    Cluster of_release = cluster;
+    of_release.nccl = release;
+    const auto with = std::make_shared<const Cluster>(std::move(of_release));
+    for (MeasuredCollective& sample : samples)
+      if (sample.query.cluster == clusters[i]) sample.query.cluster = with;
+    taken[named[i]] = release;
+    tell("accosim: ", fmt::format("{}: of NCCL {}, as the samples say", named[i], to_text(release)));
   }
   return taken;
 }
@@ -366,27 +365,18 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
 
 std::vector<Option> options() {
   return {
-      {.names = "samples",
-       .help =
-           "Measurements: CSV tables of kernels or of collectives, samples of accocal, or a folder of published cases "
-           "(calibration/README.md)",
-       .value = Texts(),
-       .required = true,
-       .takes = "FILE"},
-      {.names = "-o,--output",
-       .help =
-           "File to write. From tables of kernels: a device profile (may be repeated). From tables of collectives: a "
-           "cluster. From cases: constants. From samples of accocal: a "
-           "profile or a scenario",
-       .value = Texts(),
-       .takes = "FILE"},
-      {.names = "--cluster",
-       .help = "Cluster, by name or file, that a table's column fabric names; may be repeated",
-       .value = Texts(),
-       .takes = "CLUSTER"},
-      {.names = "--profile",
-       .help = "With samples of a GPU: the device profile to start from, by name or file",
-       .takes = "DEVICE"},
+      texts_option(
+          "samples",
+          "Measurements: CSV tables of kernels or of collectives, samples of accocal, or a folder of published "
+          "cases (calibration/README.md)",
+          "FILE", true),
+      texts_option("-o,--output",
+                   "File to write. From tables of kernels: a device profile (may be repeated). From tables of "
+                   "collectives: a cluster. From cases: constants. From samples of accocal: a profile or a scenario",
+                   "FILE"),
+      texts_option("--cluster", "Cluster, by name or file, that a table's column fabric names; may be repeated",
+                   "CLUSTER"),
+      text_option("--profile", "With samples of a GPU: the device profile to start from, by name or file", "DEVICE"),
       flag_option(
           "--force",
           "Replace a file that this verb did not write; write constants of a network that looks set up wrongly"),

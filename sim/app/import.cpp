@@ -19,11 +19,7 @@ namespace {
 std::vector<Option> options() {
   const NcclTestsOptions usual;
   return {
-      {.names = "files",
-       .help = "Files of output, gzipped or not; - is standard input",
-       .value = Texts(),
-       .required = true,
-       .takes = "FILE"},
+      texts_option("files", "Files of output, gzipped or not; - is standard input", "FILE", true),
       file_option("-o,--output", "CSV file; default: standard output"),
       force_option(),
       {.names = "--fabric",
@@ -36,22 +32,10 @@ std::vector<Option> options() {
        .value = usual.source,
        .default_shown = true,
        .takes = "NAME"},
-      {.names = "--in-place",
-       .help = "Take the in-place times instead of the out-of-place ones",
-       .value = usual.in_place},
-      {.names = "--collective",
-       .help = "Collective, such as all_reduce, where the output does not say",
-       .takes = "NAME"},
-      {.names = "--ranks",
-       .help = "Number of ranks, where the output lists none",
-       .value = usual.ranks,
-       .least = 2,
-       .most = 1000000},
-      {.names = "--nodes",
-       .help = "Number of nodes, where the output lists none",
-       .value = usual.nodes,
-       .least = 1,
-       .most = 1000000},
+      flag_option("--in-place", "Take the in-place times instead of the out-of-place ones"),
+      text_option("--collective", "Collective, such as all_reduce, where the output does not say", "NAME"),
+      number_option("--ranks", "Number of ranks, where the output lists none", usual.ranks, 2, 1e6),
+      number_option("--nodes", "Number of nodes, where the output lists none", usual.nodes, 1, 1e6),
   };
 }
 

@@ -18,22 +18,21 @@ constexpr std::size_t kMostBytes = 1 << 20;
 }  // namespace
 
 std::vector<Option> launch_options() {
-  return {
-      {.names = "--cluster",
-       .help = "Of a launch script: the cluster that it runs on, a file or a name that accosim list shows",
-       .takes = "CLUSTER"},
-      {.names = "--nodes",
-       .help =
-           "Of a launch script: on so many nodes; default: what the script says, or the cluster's where that is one",
-       .value = 0,
-       .least = 1,
-       .most = 1'000'000},
-      {.names = "--device", .help = "Of a launch script: these GPUs in the place of the cluster's", .takes = "DEVICE"},
-      {.names = "--with",
-       .help = "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of a variable that it does not "
-               "set; may be repeated",
-       .value = Texts(),
-       .takes = "TEXT"}};
+  return {text_option("--cluster",
+                      "Of a launch script: the cluster that it runs on, a file or a name that accosim list shows",
+                      "CLUSTER"),
+          number_option(
+              "--nodes",
+              "Of a launch script: on so many nodes; default: what the script says, or the cluster's where that is one",
+              0, 1, 1e6),
+          text_option("--device", "Of a launch script: these GPUs in the place of the cluster's", "DEVICE"),
+          text_option("--model",
+                      "Of a launch script that names its model by the hub's name: its config.json, or a shipped model",
+                      "FILE"),
+          texts_option("--with",
+                       "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of a variable that it "
+                       "does not set; may be repeated",
+                       "TEXT")};
 }
 
 bool is_launch_script(const std::string& path) {

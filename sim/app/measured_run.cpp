@@ -9,7 +9,9 @@
 #include "models/base/standard_streams.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/app/shared.hpp"
+#include "sim/result/run.hpp"
 
 namespace accosim {
 
@@ -28,7 +30,7 @@ RunOnMachine load_run(const std::string& run_path, const std::string& machine_pa
         "{} was measured with a model of {} parameters, and the run trained one of {:.0f}; measure the machine with "
         "the run's --layers, --width, --heads, --context and --sequences",
         machine_path, measured, run.parameters)});
-  RunOnMachine both{load_scenario_with(machine_path, settings_of(run)), machine_path, std::move(run)};
+  RunOnMachine both{load_scenario_with(machine_path, settings_of(run)), std::move(run)};
   both.files.push_back(run_path);
   return both;
 }
@@ -55,8 +57,9 @@ void warn_of_differences(const RunOnMachine& both) {
 
 RunBesidePrediction predict(const RunOnMachine& both, int updates, NetworkKind network) {
   const MeasuredRun& run = both.run;
+  const ScheduleSpec& spec = both.scenario.schedules.front();
   RunBesidePrediction beside;
-  beside.predicted = predict_run(both.machine, run, network);
+  beside.predicted = run_schedule(both.scenario, spec, network);
   // Whole outer phases of DiLoCo.
   const int phase = updates_per_mark(run);
   const auto up = [phase](int some) { return (some + phase - 1) / phase * phase; };
@@ -65,8 +68,7 @@ RunBesidePrediction predict(const RunOnMachine& both, int updates, NetworkKind n
   const int count = std::max(1, std::min(up(updates), there / phase * phase));
   beside.measured_line = measured_timeline(run, first, count);
   constexpr int kSteady = 100;  // a prediction repeats itself long before
-  beside.predicted_line =
-      predicted_timeline(both.scenario, both.scenario.schedules.front(), std::min(first, up(kSteady)), count, network);
+  beside.predicted_line = predicted_timeline(both.scenario, spec, std::min(first, up(kSteady)), count, network);
   return beside;
 }
 

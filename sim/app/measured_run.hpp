@@ -6,15 +6,14 @@
 #include "models/read/load.hpp"
 #include "models/recorded/measured_run.hpp"
 #include "models/spec/scenario.hpp"
-#include "sim/evidence/live.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/network/network.hpp"
+#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
 /// The machine's scenario, changed into the run.
 struct RunOnMachine : LoadedScenario {
-  std::string machine;  ///< the file
   MeasuredRun run;
 };
 /// Throws ScenarioError where the machine cannot be the one that the run was made on.
@@ -24,7 +23,7 @@ RunOnMachine load_run(const std::string& run_path, const std::string& machine_pa
 void warn_of_differences(const RunOnMachine& both);
 
 struct RunBesidePrediction {
-  LivePrediction predicted;
+  RunResult predicted;
   Timeline measured_line, predicted_line;  ///< steady updates, as many of both
 };
 /// `updates`: of the timelines; more where a phase of DiLoCo has more.

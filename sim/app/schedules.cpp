@@ -19,11 +19,9 @@
 namespace accosim {
 
 std::vector<Option> play_options() {
-  return joined(scenario_options(), {{.names = "--schedule",
-                                      .help = "Only this schedule, by label or name; may be repeated",
-                                      .value = Texts(),
-                                      .takes = "LABEL"},
-                                     network_option("simgrid: flows contend for links; reference: no contention")});
+  return joined(scenario_options(),
+                {texts_option("--schedule", "Only this schedule, by label or name; may be repeated", "LABEL"),
+                 network_option("simgrid: flows contend for links; reference: no contention")});
 }
 
 Option seeds_option() {

@@ -24,16 +24,12 @@ constexpr double kPercent = 100;
 
 std::vector<Option> scenario_options() {
   return joined(
-      {
-          {.names = "scenario",
-           .help = "Scenario file, the name of one that accosim list shows, or a launch script; - is standard input",
-           .required = true,
-           .takes = "SCENARIO"},
-          {.names = "--set",
-           .help = "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
-           .value = Texts(),
-           .takes = "/POINTER=VALUE"},
-      },
+      {{.names = "scenario",
+        .help = "Scenario file, the name of one that accosim list shows, or a launch script; - is standard input",
+        .required = true,
+        .takes = "SCENARIO"},
+       texts_option("--set", "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
+                    "/POINTER=VALUE")},
       launch_options());
 }
 
@@ -81,12 +77,8 @@ std::vector<Option> winner_options() {
   const WinnerRule usual;
   return {number_option("--batch-growth", "The winner's batch may have grown so many times at most", usual.batch_growth,
                         1, 1e9),
-          {.names = "--fit-probability",
-           .help = "The winner must fit into memory with this probability, in percent",
-           .value = kPercent * usual.fit_probability,
-           .least = 10,  // below that it does not fit
-           .most = kPercent,
-           .default_shown = true}};
+          number_option("--fit-probability", "The winner must fit into memory with this probability, in percent",
+                        kPercent * usual.fit_probability, 10, kPercent)};  // below 10 % it does not fit
 }
 
 WinnerRule winner_rule_of(const Arguments& arguments) {

@@ -11,12 +11,9 @@
 namespace accosim {
 
 std::vector<Option> timeline_options(const std::string& needed) {
-  return {{.names = "--updates",
-           .help = "Number of updates in the timeline; default: until they repeat, and a few where that is long",
-           .value = 0,
-           .least = 1,
-           .most = 100,
-           .needs = needed},
+  return {number_option("--updates",
+                        "Number of updates in the timeline; default: until they repeat, and a few where that is long",
+                        0, 1, 100, needed),
           {.names = "--all-ranks",
            .help = "Draw every rank that differs from the others, and not only six",
            .value = false,

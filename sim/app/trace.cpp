@@ -25,22 +25,6 @@
 namespace accosim {
 namespace {
 
-/// "0,1,8-15", each below `ranks`.
-std::vector<int> parse_ranks(const std::string& option, const std::string& text, int ranks) {
-  std::set<int> chosen;
-  std::istringstream parts(text.ends_with(',') ? text + "," : text);  // where nothing is behind the last comma
-  for (std::string part; std::getline(parts, part, ',');) {
-    const std::size_t dash = part.find('-');
-    const std::optional<int> first = whole_number(part.substr(0, dash)),
-                             last = dash == std::string::npos ? first : whole_number(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last >= ranks)
-      throw ScenarioError(
-          {fmt::format("{} {}: the ranks are 0 to {}; write for example 0,1,4-7", option, text, ranks - 1)});
-    for (int rank = *first; rank <= *last; ++rank) chosen.insert(rank);
-  }
-  return {chosen.begin(), chosen.end()};
-}
-
 std::vector<std::string> rank_names(const Scenario& scenario) {
   std::vector<std::string> names;
   for (const Place& place : places_of(scenario.cluster))
@@ -114,7 +98,20 @@ std::vector<Option> trace_options() {
 }
 
 std::vector<int> chosen_ranks(const Scenario& scenario, const Arguments& arguments, const std::string& option) {
-  return parse_ranks(option, arguments.text(option), static_cast<int>(places_of(scenario.cluster).size()));
+  const int ranks = static_cast<int>(places_of(scenario.cluster).size());
+  const std::string& text = arguments.text(option);  // "0,1,8-15"
+  std::set<int> chosen;
+  std::istringstream parts(text.ends_with(',') ? text + "," : text);  // where nothing is behind the last comma
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t dash = part.find('-');
+    const std::optional<int> first = whole_number(part.substr(0, dash)),
+                             last = dash == std::string::npos ? first : whole_number(part.substr(dash + 1));
+    if (!first || !last || *last < *first || *last >= ranks)
+      throw ScenarioError(
+          {fmt::format("{} {}: the ranks are 0 to {}; write for example 0,1,4-7", option, text, ranks - 1)});
+    for (int rank = *first; rank <= *last; ++rank) chosen.insert(rank);
+  }
+  return {chosen.begin(), chosen.end()};
 }
 
 OutputKind trace_kind_of(const std::string& path) {

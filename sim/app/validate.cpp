@@ -37,7 +37,7 @@ namespace {
 /// Which cases.
 std::vector<Option> case_options() {
   return {
-      {.names = "directory", .help = "Folder of measurements; default: scenarios/validation", .takes = "FOLDER"},
+      text_option("directory", "Folder of measurements; default: scenarios/validation", "FOLDER"),
       {.names = "--samples",
        .help = "Folder of what accocal measured on GPUs; default: calibration/samples",
        .empty = "names no folder",
@@ -46,8 +46,8 @@ std::vector<Option> case_options() {
        .help = "Device profile to start the fit of --samples from, for a GPU that has no shipped profile",
        .needs = "--samples",
        .takes = "DEVICE"},
-      {.names = "--group", .help = "Only groups whose name contains this", .takes = "NAME"},
-      {.names = "--case", .help = "Only cases whose id contains this", .takes = "ID"},
+      text_option("--group", "Only groups whose name contains this", "NAME"),
+      text_option("--case", "Only cases whose id contains this", "ID"),
       {.names = "--leave-out",
        .help = "Leave out each source or device in turn, fit to the rest, and tell how well what was left out is "
                "predicted; generation: predict each generation of GPUs by the fits of another; none: keep the shipped "

@@ -58,14 +58,24 @@ Option flag_option(const std::string& names, const std::string& help, const Text
   return {.names = names, .help = help, .value = false, .excludes = excludes};
 }
 
+Option text_option(const std::string& names, const std::string& help, const std::string& takes) {
+  return {.names = names, .help = help, .takes = takes};
+}
+
+Option texts_option(const std::string& names, const std::string& help, const std::string& takes, bool required) {
+  return {.names = names, .help = help, .value = Texts(), .required = required, .takes = takes};
+}
+
 Option number_option(const std::string& names, const std::string& help, const OptionValue& value, double least,
                      double most, const std::string& needs) {
+  const int* const whole = std::get_if<int>(&value);
+  const double usual = whole != nullptr ? *whole : std::get<double>(value);
   return {.names = names,
           .help = help,
           .value = value,
           .least = least,
           .most = most,
-          .default_shown = true,
+          .default_shown = usual >= least && usual <= most,
           .needs = needs};
 }
 
@@ -143,6 +153,15 @@ Texts names_of(const std::vector<Verb>& verbs) {
   Texts names;
   for (const Verb& verb : verbs) names.push_back(verb.name);
   return names;
+}
+
+std::vector<std::pair<std::string, const Verb*>> by_path(const std::vector<Verb>& verbs) {
+  std::vector<std::pair<std::string, const Verb*>> all;
+  for (const Verb& verb : verbs) {
+    all.emplace_back(verb.name, &verb);
+    for (const auto& [path, inner] : by_path(verb.verbs)) all.emplace_back(verb.name + " " + path, inner);
+  }
+  return all;
 }
 
 Texts flags_of(const Verb& verb) {

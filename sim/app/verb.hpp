@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -36,7 +37,10 @@ struct Option {
 
 /// One that takes nothing; `excludes` as above.
 Option flag_option(const std::string& names, const std::string& help, const Texts& excludes = {});
-/// A number from `least` to `most`, whose default the help shows.
+/// A text, or texts of an option that may be repeated, which the help calls `takes`.
+Option text_option(const std::string& names, const std::string& help, const std::string& takes);
+Option texts_option(const std::string& names, const std::string& help, const std::string& takes, bool required = false);
+/// A number from `least` to `most`. The help shows its default, where that lies between these: another is none.
 Option number_option(const std::string& names, const std::string& help, const OptionValue& value, double least,
                      double most, const std::string& needs = {});
 /// A file that is written or read.
@@ -100,6 +104,9 @@ struct Verb {
 };
 
 Texts names_of(const std::vector<Verb>& verbs);
+
+/// The verbs by their paths, each before those inside it: "import", "import nccl-tests".
+std::vector<std::pair<std::string, const Verb*>> by_path(const std::vector<Verb>& verbs);
 
 /// "--set" and so on, those of its own verbs too.
 Texts flags_of(const Verb& verb);

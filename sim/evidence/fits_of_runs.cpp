@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "models/price/price.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/evaluation/resident.hpp"
 
 namespace accosim {
 namespace {
@@ -25,18 +25,18 @@ std::string run_of(const PublishedCase& one) {
 
 }  // namespace
 
+KindMemory fullest_kind(const Scenario& scenario, int schedule) {
+  const ScheduleSpec& spec = scenario.schedules[schedule];
+  return least_likely(memory_by_kind(price(scenario, spec), spec, scenario.training.gradient_accumulation_steps));
+}
+
 std::vector<RunFit> fits_of_runs(const std::vector<const PublishedCase*>& cases) {
   std::vector<RunFit> runs;
   std::set<std::string> known;
   for (const PublishedCase* one : cases) {
     const std::string id = run_of(*one);
     if (id.empty() || !known.insert(id).second) continue;
-    const ScheduleSpec& spec = one->scenario->schedules[one->schedule];
-    const std::vector<KindMemory> kinds =
-        memory_by_kind(price(*one->scenario, spec), spec, one->scenario->training.gradient_accumulation_steps);
-    const KindMemory& least = least_likely(kinds);
-    runs.push_back({id, one->configuration, one->memory_explanation, least.parts.total(), least.capacity,
-                    resident_interval(least.parts), least.fit});
+    runs.push_back({id, one->configuration, one->memory_explanation, fullest_kind(*one->scenario, one->schedule)});
   }
   return runs;
 }

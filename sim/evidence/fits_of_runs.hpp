@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "models/base/units.hpp"
 #include "models/fit/published.hpp"
-#include "models/price/fit_verdict.hpp"
+#include "sim/evaluation/resident.hpp"
 
 namespace accosim {
 
 struct RunFit {
   std::string id, configuration;
   std::string explanation;  ///< why the verdict is wrong, where it is
-  Bytes resident, capacity;
-  Interval interval;  ///< 80 % of `resident`
-  Fit fit;
+  KindMemory kind;          ///< that is least likely to fit
 
-  bool wrong() const { return fit.verdict == FitVerdict::kDoesNotFit; }
+  bool wrong() const { return kind.fit.verdict == FitVerdict::kDoesNotFit; }
 };
+
+/// The kind of ranks that is least likely to fit.
+KindMemory fullest_kind(const Scenario& scenario, int schedule);
 
 /// Of each training run among the cases, once, however many of its figures were published. Layers that were timed alone
 /// are no runs, and neither is what a simulator printed.

@@ -20,6 +20,7 @@
 #include "models/base/whole_file.hpp"
 #include "models/fit/machine_samples.hpp"
 #include "models/read/load.hpp"
+#include "models/recorded/measured_run.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -32,8 +33,7 @@ constexpr double kParameters = 262144;
 constexpr int kInnerUpdates = 5;
 /// Communication alone over a micro-batch: from where every percent of it shows in the number of micro-batches that fit
 /// beside it, to where computation decides.
-constexpr double kLooks[] = {41.3, 11.6, 4.4, 1.5};
-constexpr double kQuickLooks[] = {11.6, 1.5};
+const std::vector<double> kLooks = {41.3, 11.6, 4.4, 1.5}, kQuickLooks = {11.6, 1.5};
 constexpr double kSlow = 2, kSlowLook = 2.5;
 constexpr double kJitter = 0.3;
 constexpr int kContext = 64, kSequences = 4;  ///< accocal's, unless it is told otherwise
@@ -137,6 +137,12 @@ Machine measure_machine(const LiveOptions& options, int ranks) {
   return machine;
 }
 
+/// With the machine's scenario, changed into this run.
+RunResult predict(const Machine& machine, const MeasuredRun& run) {
+  const Scenario scenario = load_scenario_with(machine.file, settings_of(run)).scenario;
+  return run_schedule(scenario, scenario.schedules.front(), NetworkKind::kReference);
+}
+
 /// Communication of one synchronous update, from the samples alone: what the ratios are chosen by.
 Seconds communication_alone(const Machine& machine) {
   MeasuredRun run;
@@ -144,7 +150,7 @@ Seconds communication_alone(const Machine& machine) {
   run.ranks = machine.samples.ranks;
   run.parameters = kParameters;
   run.compute_time = Seconds{1};
-  return predict_run(machine.file, run, NetworkKind::kReference).update_time - Seconds{1};
+  return predict(machine, run).update_time - Seconds{1};
 }
 
 MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
@@ -195,11 +201,11 @@ std::string why_disturbed(const MeasuredRun& run, Seconds measured, Seconds befo
 
 /// Makes the run of the cell, again when the machine was busy with others; every try is a row.
 void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
-  const LivePrediction predicted = predict_run(machine.file, planned(cell, machine), NetworkKind::kReference);
+  const RunResult predicted = predict(machine, planned(cell, machine));
   LiveRow row;
   row.cell = cell;
   row.predicted = predicted.update_time;
-  row.predicted_micro_batches = predicted.micro_batches;
+  row.predicted_micro_batches = predicted.micro_batches_per_update;
   if (predicted.drawn) {
     row.predicted = predicted.drawn->median;
     row.predicted_p10 = predicted.drawn->p10;
@@ -255,20 +261,13 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
 
 }  // namespace
 
-LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network) {
-  const Scenario scenario = load_scenario_with(machine_file, settings_of(run)).scenario;
-  const RunResult result = run_schedule(scenario, scenario.schedules.front(), network);
-  return {result.update_time, result.micro_batches_per_update, result.drawn};
-}
-
 LiveResult validate_live(const LiveOptions& options) {
   LiveResult result;
   result.network = network_of(options);
   result.parameters = kParameters;
   const std::vector<int> sizes = options.quick ? std::vector<int>{2} : std::vector<int>{2, 4};
   const std::vector<std::string> algorithms = accocal_algorithms();
-  const std::vector<double> looks = options.quick ? std::vector<double>(std::begin(kQuickLooks), std::end(kQuickLooks))
-                                                  : std::vector<double>(std::begin(kLooks), std::end(kLooks));
+  const std::vector<double>& looks = options.quick ? kQuickLooks : kLooks;
   for (const int ranks : sizes) {
     const Machine machine = measure_machine(options, ranks);
     result.cpu = machine.samples.cpu;

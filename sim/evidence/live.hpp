@@ -5,14 +5,10 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/recorded/measured_run.hpp"
-#include "sim/network/network.hpp"
-#include "sim/result/metrics.hpp"
 
 namespace accosim {
 
@@ -64,13 +60,5 @@ struct LiveResult {
 
 /// Runs accocal many times: some minutes. Throws std::runtime_error with accocal's own words when it fails.
 LiveResult validate_live(const LiveOptions& options);
-
-/// Predicts `run` with the scenario of the machine (a file), changed into this run.
-struct LivePrediction {
-  Seconds update_time;
-  double micro_batches = 0;  ///< of an update, all ranks
-  std::optional<DrawnUpdates> drawn{};
-};
-LivePrediction predict_run(const std::string& machine_file, const MeasuredRun& run, NetworkKind network);
 
 }  // namespace accosim

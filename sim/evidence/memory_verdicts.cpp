@@ -13,7 +13,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
-#include "sim/evaluation/chosen.hpp"
+#include "sim/evidence/fits_of_runs.hpp"
 
 namespace accosim {
 namespace {
@@ -83,11 +83,7 @@ std::vector<VerdictRow> memory_verdicts(const std::vector<VerdictCase>& cases, c
   std::vector<VerdictRow> rows;
   for (const VerdictCase& of : cases) {
     const Run run = run_of(of, published, folder);
-    const Scenario& scenario = run.loaded.scenario;
-    const ScheduleSpec& spec = scenario.schedules[*run.schedule];
-    const int steps = scenario.training.gradient_accumulation_steps;
-    const std::vector<KindMemory> kinds = memory_by_kind(price(scenario, spec), spec, steps);
-    VerdictRow row{of, least_likely(kinds), {}, run.reserved};
+    VerdictRow row{of, fullest_kind(run.loaded.scenario, static_cast<int>(*run.schedule)), {}, run.reserved};
     if (row.kind.fit.verdict != FitVerdict::kFits)
       row.ways = ways_to_fit(WhatIf(run.loaded, NetworkKind::kReference), *run.schedule);
     rows.push_back(std::move(row));

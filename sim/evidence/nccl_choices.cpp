@@ -40,19 +40,15 @@ const std::vector<NcclRelease>& shown_releases() {
 }
 
 std::vector<ChoiceSeries> nccl_choices(const Published& published) {
-  std::map<std::string, NcclRelease> newest;  // by device
+  std::map<std::string, const Cluster*> newest;  // by device; of several clusters with one release the last
   for (const PublishedCase& one : published.cases) {
     if (!is_shown(one)) continue;
-    const auto [at, added] = newest.emplace(one.device, one.collective.cluster->nccl);
-    if (!added) at->second = std::max(at->second, one.collective.cluster->nccl);
+    const Cluster*& cluster = newest.try_emplace(one.device).first->second;
+    if (cluster == nullptr || cluster->nccl <= one.collective.cluster->nccl) cluster = one.collective.cluster.get();
   }
   std::map<std::tuple<std::string, CollectiveKind>, ChoiceSeries> all;
-  std::map<std::string, std::string> cluster_of;  // of several clusters with one release the last
-  for (const PublishedCase& one : published.cases)
-    if (is_shown(one) && one.collective.cluster->nccl == newest.at(one.device))
-      cluster_of[one.device] = one.collective.cluster->name;
   for (const PublishedCase& one : published.cases) {
-    if (!is_shown(one) || one.collective.cluster->name != cluster_of.at(one.device)) continue;
+    if (!is_shown(one) || one.collective.cluster->name != newest.at(one.device)->name) continue;
     ChoiceSeries& series = all[{one.device, one.collective.kind}];
     series.device = one.device;
     series.kind = one.collective.kind;

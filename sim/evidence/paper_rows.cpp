@@ -16,42 +16,34 @@
 namespace accosim {
 namespace {
 
-template <class Is>
-const ScheduleSpec* first(const Scenario& scenario, Is is) {
-  const auto found = std::ranges::find_if(scenario.schedules, is);
+const ScheduleSpec* acco_of(const Scenario& scenario) {
+  const auto found = std::ranges::find_if(
+      scenario.schedules, [](const ScheduleSpec& spec) { return traits_of(spec).lookahead == Lookahead::kHalfBatch; });
   return found == scenario.schedules.end() ? nullptr : &*found;
 }
 
-const ScheduleSpec* acco_of(const Scenario& scenario) {
-  return first(scenario, [](const ScheduleSpec& spec) { return traits_of(spec).lookahead == Lookahead::kHalfBatch; });
-}
-
-/// One prediction: a row's baseline or ACCO, with a mechanism left out or none (-1), or with one of the answers to its
-/// open questions.
+/// One prediction, of a row's baseline or of ACCO.
 struct Play {
-  std::size_t row = 0;
-  int mechanism = -1;
+  std::string path;
+  std::vector<std::string> settings;
   bool acco = false;
-  int length = -1, evaluated = -1;  ///< indices of kMeanLengths and kEvaluated
+  bool counted = false;         ///< of kGradientsCounted, and not of the whole run
+  Seconds* run = nullptr;       ///< where its time belongs
+  PaperRow* details = nullptr;  ///< and, of ACCO with every mechanism, what else is told of it
 };
 
 /// Rows of instructions, padded to the longest of a micro-batch (appendix A.4), with an evaluation by rank 0.
 bool has_open_questions(const std::string& name) { return name == "finetune_1x8_a100" || name == "finetune_2x4_a100"; }
 
-std::vector<std::string> answers(const Play& play) {
-  std::vector<std::string> settings{
-      fmt::format(R"(/training/sequence_lengths={{"lognormal": {{"mean": {:g}, "cv": {:g}}}}})",
-                  kMeanLengths[play.length], kLengthsCv)};
-  if (const int sequences = kEvaluated[play.evaluated]; sequences > 0)
+std::vector<std::string> answers(double mean_length, int evaluated) {
+  std::vector<std::string> settings{fmt::format(
+      R"(/training/sequence_lengths={{"lognormal": {{"mean": {:g}, "cv": {:g}}}}})", mean_length, kLengthsCv)};
+  if (evaluated > 0)
     settings.push_back(fmt::format(
         R"(/training/pauses=[{{"name": "evaluation", "ranks": [0], "every_gradients": 500, "sequences": {}}}])",
-        sequences));
+        evaluated));
   return settings;
 }
-
-struct Times {
-  double run = 0, update = 0, exposed = 0;
-};
 
 /// A mechanism's settings for this scenario.
 std::vector<std::string> settings_of(const Scenario& scenario, const Mechanism& mechanism) {
@@ -62,30 +54,36 @@ std::vector<std::string> settings_of(const Scenario& scenario, const Mechanism& 
   return settings;
 }
 
-/// Adds what is played anew; a schedule that the mechanism is not of takes as long as before.
-void add_plays(std::vector<Play>& plays, std::size_t row) {
-  plays.push_back({row, -1, false});
-  plays.push_back({row, -1, true});
+/// What is played for the row; a schedule that a mechanism is not of is not played without it.
+void add_plays(std::vector<Play>& plays, const std::string& path, PaperRow& row) {
+  plays.push_back({path, {}, false, false, &row.all.baseline});
+  plays.push_back({path, {}, true, false, &row.all.acco, &row});
+  row.without.resize(mechanisms().size());
   for (std::size_t i = 0; i < mechanisms().size(); ++i) {
-    if (mechanisms()[i].of_baseline) plays.push_back({row, static_cast<int>(i), false});
-    if (mechanisms()[i].of_acco) plays.push_back({row, static_cast<int>(i), true});
+    const Mechanism& mechanism = mechanisms()[i];
+    if (mechanism.of_baseline) plays.push_back({path, row.settings[i], false, false, &row.without[i].baseline});
+    if (mechanism.of_acco) plays.push_back({path, row.settings[i], true, false, &row.without[i].acco});
   }
+  if (!has_open_questions(row.name)) return;
+  row.open.assign(kMeanLengths.size(), std::vector<RowTimes>(kEvaluated.size()));
+  for (std::size_t i = 0; i < kMeanLengths.size(); ++i)
+    for (std::size_t k = 0; k < kEvaluated.size(); ++k) {
+      const std::vector<std::string> settings = answers(kMeanLengths[i], kEvaluated[k]);
+      plays.push_back({path, settings, false, true, &row.open[i][k].baseline});
+      plays.push_back({path, settings, true, true, &row.open[i][k].acco});
+    }
 }
 
-void add_open_questions(std::vector<Play>& plays, std::size_t row) {
-  for (int length = 0; length < static_cast<int>(kMeanLengths.size()); ++length)
-    for (int evaluated = 0; evaluated < static_cast<int>(kEvaluated.size()); ++evaluated)
-      for (const bool acco : {false, true}) plays.push_back({row, -1, acco, length, evaluated});
-}
+struct Times {
+  double run = 0, update = 0, exposed = 0;
+};
 
-Times played(const std::string& path, const Play& play, NetworkKind network) {
-  Scenario scenario = load_scenario(path, {}).scenario;
-  if (play.mechanism >= 0) scenario = load_scenario(path, settings_of(scenario, mechanisms()[play.mechanism])).scenario;
-  if (play.length >= 0) scenario = load_scenario(path, answers(play)).scenario;
-  const ScheduleSpec& spec = play.acco ? *acco_of(scenario) : baseline_of(scenario);
-  const RunResult result = run_schedule(scenario, spec, network);
-  if (play.length >= 0) return {kGradientsCounted / result.micro_batches_per_update * result.update_time.value, 0, 0};
-  return {result.total_time.value, result.update_time.value, result.exposed_communication.value};
+Times played(const Play& play, NetworkKind network) {
+  const Scenario scenario = load_scenario(play.path, play.settings).scenario;
+  const RunResult result = run_schedule(scenario, play.acco ? *acco_of(scenario) : baseline_of(scenario), network);
+  const Seconds update = result.update_time;
+  return {play.counted ? kGradientsCounted / result.micro_batches_per_update * update.value : result.total_time.value,
+          update.value, result.exposed_communication.value};
 }
 
 Seconds counts_time(const Scenario& scenario) {
@@ -116,7 +114,7 @@ const std::vector<Mechanism>& mechanisms() {
 
 std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs, NetworkKind network) {
   std::vector<PaperRow> rows;
-  std::vector<std::string> kept;
+  rows.reserve(paths.size());  // the plays point into them
   std::vector<Play> plays;
   for (const std::string& path : paths) {
     const Scenario scenario = load_scenario(path, {}).scenario;
@@ -126,37 +124,27 @@ std::vector<PaperRow> paper_rows(const std::vector<std::string>& paths, int jobs
     const bool timed = acco != scenario.published.end() && baseline != scenario.published.end() && acco->second.time &&
                        baseline->second.time;
     if (!timed) continue;
-    PaperRow row;
+    PaperRow& row = rows.emplace_back();
     row.name = scenario.name;
     row.baseline = scenario.baseline;
     row.published_baseline = baseline->second;
     row.published_acco = acco->second;
     row.counts = counts_time(scenario);
     for (const Mechanism& mechanism : mechanisms()) row.settings.push_back(settings_of(scenario, mechanism));
-    add_plays(plays, rows.size());
-    if (has_open_questions(row.name)) {
-      add_open_questions(plays, rows.size());
-      row.open.emplace().at.assign(kMeanLengths.size(), std::vector<RowTimes>(kEvaluated.size()));
-    }
-    rows.push_back(row);
-    kept.push_back(path);
+    add_plays(plays, path, row);
   }
-  const std::vector<Times> all = values_in_children<Times>(
-      jobs, plays.size(), [&](std::size_t i) { return played(kept[plays[i].row], plays[i], network); });
+  const std::vector<Times> times =
+      values_in_children<Times>(jobs, plays.size(), [&](std::size_t i) { return played(plays[i], network); });
   for (std::size_t i = 0; i < plays.size(); ++i) {
-    const Play& play = plays[i];
-    PaperRow& row = rows[play.row];
-    const Times& times = all[i];
-    if (play.length >= 0) {
-      RowTimes& at = row.open->at[play.length][play.evaluated];
-      (play.acco ? at.acco : at.baseline) = Seconds{times.run};
-      continue;
-    }
-    if (play.mechanism < 0 && play.acco) row.update = Seconds{times.update}, row.exposed = Seconds{times.exposed};
-    if (play.mechanism >= 0 && row.without.empty()) row.without.assign(mechanisms().size(), row.all);
-    RowTimes& to = play.mechanism < 0 ? row.all : row.without[play.mechanism];
-    (play.acco ? to.acco : to.baseline) = Seconds{times.run};
+    *plays[i].run = Seconds{times[i].run};
+    if (PaperRow* const row = plays[i].details)
+      row->update = Seconds{times[i].update}, row->exposed = Seconds{times[i].exposed};
   }
+  for (PaperRow& row : rows)
+    for (std::size_t i = 0; i < mechanisms().size(); ++i) {
+      if (!mechanisms()[i].of_baseline) row.without[i].baseline = row.all.baseline;
+      if (!mechanisms()[i].of_acco) row.without[i].acco = row.all.acco;
+    }
   return rows;
 }
 

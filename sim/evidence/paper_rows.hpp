@@ -2,7 +2,6 @@
 // with one of them left out, by a setting that anybody can repeat with --set.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +25,9 @@ struct RowTimes {
 };
 
 /// What the paper leaves open of a row whose sequences are padded to the longest of a micro-batch: how long they are,
-/// and how many rank 0 evaluates each time 500 gradients have been counted. Every pair is predicted.
-struct OpenQuestions {
-  std::vector<std::vector<RowTimes>> at;  ///< by mean length and evaluated sequences: of gradients_counted
-};
-/// In tokens, before the cut at sequence_length, and sequences on rank 0. Alpaca's are short beside the 512 tokens at
-/// which they are cut; rank 0's part of 5 % of its 52,000 pairs is 325.
+/// and how many rank 0 evaluates each time 500 gradients have been counted. Every pair is predicted. In tokens, before
+/// the cut at sequence_length, and sequences on rank 0. Alpaca's are short beside the 512 tokens at which they are cut;
+/// rank 0's part of 5 % of its 52,000 pairs is 325.
 inline const std::vector<double> kMeanLengths{100, 150, 200, 300};
 inline const std::vector<int> kEvaluated{0, 325, 650};
 inline constexpr double kLengthsCv = 0.6;
@@ -47,7 +43,8 @@ struct PaperRow {
   Seconds update;                                  ///< one of ACCO's
   Seconds exposed;                                 ///< its communication that no computation hides
   Seconds counts;  ///< the all-reduces of its counts of micro-batches, alone on the network
-  std::optional<OpenQuestions> open;
+  /// By mean length and evaluated sequences: of kGradientsCounted; empty where nothing is open.
+  std::vector<std::vector<RowTimes>> open;
 };
 
 /// Of each scenario whose baseline and ACCO have published times. `paths` name scenarios.

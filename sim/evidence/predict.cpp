@@ -157,6 +157,7 @@ std::vector<ValidationPrediction> predict_all(const std::vector<const PublishedC
   std::vector<ValidationPrediction> predicted(cases.size());
   std::vector<std::size_t> played;
   for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (!cases[i]->not_expressible.empty()) continue;
     if (cases[i]->scenario != nullptr)
       played.push_back(i);
     else

@@ -16,8 +16,8 @@ bool is_memory(Asked asked);
 /// `one` can be expressed.
 ValidationPrediction predict(const PublishedCase& one, const Refit& refit, NetworkKind network);
 
-/// Of each case, which can all be expressed. Those that play go to children, one each at a time; the others cost
-/// microseconds.
+/// Of each case; nothing of those that cannot be expressed. Those that play go to children, one each at a time; the
+/// others cost microseconds.
 std::vector<ValidationPrediction> predict_all(const std::vector<const PublishedCase*>& cases, const Refit& refit,
                                               int jobs, NetworkKind network);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "models/base/json.hpp"
@@ -35,7 +34,7 @@ void add_leaves(StepSettings& all, const ScenarioTree& tree, const JsonValue& va
     add_leaves(all, tree, value.elements[i], pointer + pointer_part(i), at + pointer_part(i));
   if (value.kind == JsonKind::kObject || value.kind == JsonKind::kArray) return;
   all.values[pointer] = dump_json(value);
-  all.written[pointer] = writes(tree, at);
+  if (writes(tree, at)) all.written.insert(pointer);
 }
 
 /// Of a setting; nothing where it is none.
@@ -106,15 +105,11 @@ std::string knob_between(const StepSettings& a, const StepSettings& b) {
     const bool both = in_a != a.values.end() && in_b != b.values.end();
     return !both || in_a->second != in_b->second;
   };
-  const auto is_written = [](const StepSettings& step, const std::string& pointer) {
-    const auto found = step.written.find(pointer);
-    return found != step.written.end() && found->second;
-  };
   std::set<std::string> knobs;
   for (const StepSettings* each : {&a, &b})
     for (const auto& setting : each->values) {
       const std::string& pointer = setting.first;
-      if (!differs(pointer) || !(is_written(a, pointer) || is_written(b, pointer))) continue;
+      if (!differs(pointer) || !(a.written.contains(pointer) || b.written.contains(pointer))) continue;
       const std::optional<std::string> knob = knob_of(pointer);
       if (!knob) return "";
       knobs.insert(*knob);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,8 @@ namespace accosim {
 /// were filled in, but for names and citations. Settings of the schedule that was timed begin with "/schedule".
 struct StepSettings {
   std::map<std::string, std::string> values;
-  std::map<std::string, bool> written;  ///< by a file or a setting, and no default
-  double samples = 0;                   ///< asked for an update
+  std::set<std::string> written;  ///< by a file or a setting, and no default
+  double samples = 0;             ///< asked for an update
 };
 StepSettings settings_of(const PublishedCase& one);
 

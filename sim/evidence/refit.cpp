@@ -18,53 +18,50 @@ bool is_of(const KernelFit& fit, const KernelSample& sample, const Device& devic
 }
 
 bool between_nodes(const MeasuredCollective& measured) { return measured.query.nodes > 1; }
+
+bool is_sample(const PublishedCase& one, Asked asked) { return one.asked == asked && one.scored() && one.in_fits; }
+
 MeasuredCollective sample_of(const PublishedCase& one, const std::string& publisher) {
   return {publisher, one.collective, Seconds{one.measured}, {}, weight_of(one.trust)};
 }
 
 }  // namespace
 
-std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out) {
+std::vector<MeasuredCollective> measured_collectives(const Published& published) {
   const std::map<std::string, std::string> publishers = publishers_of(published);
   std::vector<MeasuredCollective> samples;
-  for (const PublishedCase& one : published.cases) {
-    if (one.asked != Asked::kCollectiveTime || !one.scored() || !one.in_fits) continue;
-    const std::string& publisher = publishers.at(one.source);
-    if (!left_out.holds(publisher, one.device)) samples.push_back(sample_of(one, publisher));
-  }
+  for (const PublishedCase& one : published.cases)
+    if (is_sample(one, Asked::kCollectiveTime)) samples.push_back(sample_of(one, publishers.at(one.source)));
   return samples;
 }
 
-Refits::Refits(const Published& published) {
+Refits::Refits(const Published& published) : published_(published) {
   const std::map<std::string, std::string> publishers = publishers_of(published);
   for (const PublishedCase& one : published.cases) {
     const std::string& publisher = publishers.at(one.source);
     if (one.asked == Asked::kKernelTime) devices_.emplace(one.device, *one.kernel.device);
-    if (!one.scored()) continue;
-    if (one.asked == Asked::kKernelTime && one.in_fits)
-      kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
-    if (one.asked == Asked::kCollectiveTime && one.in_fits)
-      collectives_.push_back({one.device, sample_of(one, publisher)});
-    if (is_step_sample(one)) step_cases_.push_back({publisher, one.device});
+    const bool kernel = is_sample(one, Asked::kKernelTime), collective = is_sample(one, Asked::kCollectiveTime);
+    if (kernel) kernels_.push_back({publisher, one.device, one.kernel.dtype, one.kernel.kernel, Seconds{one.measured}});
+    if (collective) collectives_.push_back({one.device, sample_of(one, publisher)});
+    if (kernel || collective || is_step_sample(one)) seen_.push_back({publisher, one.device});
   }
 }
 
 int Refits::samples_of(const LeftOut& left_out) const {
-  std::ptrdiff_t samples = 0;
-  samples += std::ranges::count_if(
-      kernels_, [&](const KernelSample& sample) { return left_out.holds(sample.source, sample.device); });
-  samples += std::ranges::count_if(
-      collectives_, [&](const Collective& each) { return left_out.holds(each.measured.source, each.device); });
-  samples += std::ranges::count_if(step_cases_,
-                                   [&](const LeftOut& each) { return left_out.holds(each.publisher, each.device); });
-  return static_cast<int>(samples);
+  return static_cast<int>(
+      std::ranges::count_if(seen_, [&](const LeftOut& each) { return left_out.holds(each.publisher, each.device); }));
 }
 
-void Refits::fit_all(const RefitParts& parts, std::vector<StepSample> steps) {
-  parts_ = parts;
-  steps_ = std::move(steps);
-  if (parts.kernels) kernel_fits_ = fit_kernels(kernels_, devices_, CrossValidation::kNo);
-  if (!parts.links) return;
+void Refits::fit_all(const std::vector<const PublishedCase*>& asked, int jobs, NetworkKind network) {
+  for (const PublishedCase* one : asked) {
+    const bool plays = one->scenario != nullptr;
+    of_kernels_ |= plays || one->asked == Asked::kKernelTime;
+    of_links_ |= plays || one->asked == Asked::kCollectiveTime;
+    of_steps_ |= plays;
+  }
+  if (of_steps_) steps_ = step_samples(published_, jobs, network);
+  if (of_kernels_) kernel_fits_ = fit_kernels(kernels_, devices_, CrossValidation::kNo);
+  if (!of_links_) return;
   std::vector<MeasuredCollective> samples;
   for (const Collective& each : collectives_) samples.push_back(each.measured);
   link_fits_ = fit_collectives(samples, {}, CrossValidation::kNo, Unmeasured::kShared);
@@ -113,17 +110,17 @@ std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
 
 Refit Refits::without(const LeftOut& left_out) const {
   Refit refit;
-  if (parts_.steps) {
+  if (of_steps_) {
     std::vector<StepSample> seen;
     for (const StepSample& sample : steps_)
       if (!left_out.holds(sample.publisher, sample.device)) seen.push_back(sample);
     refit.steps = fit_steps(seen);
   }
-  if (parts_.links) {
+  if (of_links_) {
     // A kind that only this source measured does not keep its constants, which came from it.
     refit.links = [fits = links_without(left_out)](NodeGroup group) { return with_links(std::move(group), fits); };
   }
-  if (parts_.kernels) {
+  if (of_kernels_) {
     refit.device = [fits = kernels_without(left_out)](Device device) {
       device.gemm = {};
       device.attention.reset();

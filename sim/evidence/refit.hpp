@@ -36,12 +36,7 @@ struct Refit {
 };
 
 /// The published collectives that the fits may use.
-std::vector<MeasuredCollective> measured_collectives(const Published& published, const LeftOut& left_out = {});
-
-/// Which constants are asked for; fits of the others are saved.
-struct RefitParts {
-  bool kernels = false, links = false, steps = false;
-};
+std::vector<MeasuredCollective> measured_collectives(const Published& published);
 
 /// Everything that is fitted to published measurements, fitted once to all of them, and again without some: only those
 /// fits that saw what is left out. A kind of links whose samples are all left out gets what all such links share, a
@@ -49,13 +44,13 @@ struct RefitParts {
 /// what fit_kernels() needs with it.
 class Refits {
  public:
-  /// Fits nothing yet.
+  /// Fits nothing yet. `published` stays where it is.
   explicit Refits(const Published& published);
 
   /// How many samples the fits must do without, 0 where none sees anything of it: what a refit costs, roughly.
   int samples_of(const LeftOut& left_out) const;
-  /// Fits `parts` to everything. `steps`: of step_samples(); needed where parts.steps is asked for.
-  void fit_all(const RefitParts& parts, std::vector<StepSample> steps);
+  /// Fits to everything what predictions of `asked` rest on; the other fits are saved. Plays steps in so many `jobs`.
+  void fit_all(const std::vector<const PublishedCase*>& asked, int jobs, NetworkKind network);
   /// Needs fit_all().
   Refit without(const LeftOut& left_out) const;
 
@@ -67,11 +62,12 @@ class Refits {
     std::string device;
     MeasuredCollective measured;
   };
-  RefitParts parts_;
+  const Published& published_;
+  bool of_kernels_ = false, of_links_ = false, of_steps_ = false;  ///< what is fitted
   std::vector<KernelSample> kernels_;
   std::map<std::string, Device> devices_;
   std::vector<Collective> collectives_;
-  std::vector<LeftOut> step_cases_;  ///< who measured a step, and on what
+  std::vector<LeftOut> seen_;  ///< who measured what some fit sees, and on what device
   std::vector<StepSample> steps_;
   std::vector<KernelFit> kernel_fits_;  ///< with nothing left out
   std::vector<LinkFit> link_fits_;

@@ -122,7 +122,7 @@ std::vector<ValidationGroup> groups_of(const std::vector<ValidationRow>& rows, c
     for (const ValidationRow& row : rows)
       if (row.group == name) own.push_back(&row);
     if (own.empty()) continue;
-    ValidationGroup group{name, score_of(own), {}, {}, {}};
+    ValidationGroup group{{name, score_of(own)}, {}, {}, {}};
     group.devices = parts_of(own, [](const ValidationRow& row) -> const std::string& { return row.device; });
     group.sources = parts_of(own, [](const ValidationRow& row) -> const std::string& { return row.source; });
     group.series = parts_of(own, [](const ValidationRow& row) -> const std::string& { return row.series; });

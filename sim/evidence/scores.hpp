@@ -65,9 +65,7 @@ struct ValidationPart {
   ValidationScore score;
 };
 
-struct ValidationGroup {
-  std::string name;
-  ValidationScore score;
+struct ValidationGroup : ValidationPart {
   std::vector<ValidationPart> devices, sources, series;
 
   /// The middle one of the sources' mean errors, each source counting once however many cases it has.

@@ -25,23 +25,15 @@ bool can_be_left_out(const PublishedCase& one) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-std::vector<const PublishedCase*> chosen(const Published& published, const ValidateOptions& options) {
-  std::vector<const PublishedCase*> cases;
+using Cases = std::vector<const PublishedCase*>;
+/// Of each case; none where nothing is to be said of it.
+using Predictions = std::vector<std::optional<ValidationPrediction>>;
+
+Cases chosen(const Published& published, const ValidateOptions& options) {
+  Cases cases;
   for (const PublishedCase& one : published.cases)
     if (contains(one.group, options.group) && contains(one.id, options.id)) cases.push_back(&one);
   return cases;
-}
-
-/// What the fits make of each case's constants is asked for.
-RefitParts parts_of(const std::vector<const PublishedCase*>& cases) {
-  RefitParts parts;
-  for (const PublishedCase* one : cases) {
-    const bool plays = one->scenario != nullptr;
-    parts.kernels |= plays || one->asked == Asked::kKernelTime;
-    parts.links |= plays || one->asked == Asked::kCollectiveTime;
-    parts.steps |= plays;
-  }
-  return parts;
 }
 
 /// The cases of one publisher, or of one device.
@@ -52,8 +44,7 @@ struct Part {
 };
 
 /// Those of which some fit sees something, the longest first, so that children end at about the same time.
-std::vector<Part> seen_parts(const Published& published, const std::vector<const PublishedCase*>& cases,
-                             const Refits& refits, bool by_device) {
+std::vector<Part> seen_parts(const Published& published, const Cases& cases, const Refits& refits, bool by_device) {
   const std::map<std::string, std::string> publishers = publishers_of(published);
   std::map<std::string, Part> by_name;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -74,19 +65,16 @@ std::vector<Part> seen_parts(const Published& published, const std::vector<const
 
 /// Each case as the constants predict it that its publisher (or device) had no part in; nothing where the fits see
 /// nothing of it, so that the shipped constants are these.
-std::vector<std::optional<ValidationPrediction>> predict_without(const Published& published,
-                                                                 const std::vector<const PublishedCase*>& cases,
-                                                                 const ValidateOptions& options, bool by_device) {
-  std::vector<std::optional<ValidationPrediction>> predicted(cases.size());
+Predictions predict_without(const Published& published, const Cases& cases, const ValidateOptions& options,
+                            bool by_device) {
+  Predictions predicted(cases.size());
   Refits refits(published);
   const std::vector<Part> parts = seen_parts(published, cases, refits, by_device);
   if (parts.empty()) return predicted;
-  std::vector<const PublishedCase*> seen;
+  Cases seen;
   for (const Part& part : parts)
     for (const std::size_t i : part.cases) seen.push_back(cases[i]);
-  const RefitParts wanted = parts_of(seen);
-  refits.fit_all(wanted,
-                 wanted.steps ? step_samples(published, options.jobs, options.network) : std::vector<StepSample>());
+  refits.fit_all(seen, options.jobs, options.network);
   const std::vector<std::string> texts = in_children(options.jobs, parts.size(), [&](std::size_t i) {
     const Refit refit = refits.without(parts[i].left_out);
     std::string text;
@@ -108,26 +96,18 @@ const Device* device_of(const PublishedCase& one) {
 }
 
 /// Each case of kernels as a GPU would be predicted that inherits its fits from another generation; nothing of others.
-std::vector<std::optional<ValidationPrediction>> predict_by_neighbours(const std::vector<const PublishedCase*>& cases,
-                                                                       const ValidateOptions& options) {
-  std::vector<const PublishedCase*> of_kernels;
+Predictions predict_by_neighbours(const Cases& cases, const ValidateOptions& options) {
+  Cases of_kernels;
   for (const PublishedCase* one : cases)
     if (const Device* const device = device_of(*one); device != nullptr && has_neighbour(*device))
       of_kernels.push_back(one);
   Refit refit;
   refit.device = of_neighbour;
   const std::vector<ValidationPrediction> predicted = predict_all(of_kernels, refit, options.jobs, options.network);
-  std::vector<std::optional<ValidationPrediction>> all(cases.size());
+  Predictions all(cases.size());
   for (std::size_t i = 0, next = 0; i < cases.size(); ++i)
     if (next < of_kernels.size() && cases[i] == of_kernels[next]) all[i] = predicted[next++];
   return all;
-}
-
-std::vector<const PublishedCase*> expressed_of(const std::vector<const PublishedCase*>& cases) {
-  std::vector<const PublishedCase*> expressed;
-  for (const PublishedCase* one : cases)
-    if (one->not_expressible.empty()) expressed.push_back(one);
-  return expressed;
 }
 
 }  // namespace
@@ -135,21 +115,14 @@ std::vector<const PublishedCase*> expressed_of(const std::vector<const Published
 Validation validate(const Published& published, const ValidateOptions& options) {
   Validation validation;
   validation.sources = published.sources;
-  const std::vector<const PublishedCase*> cases = chosen(published, options);
-  const std::vector<const PublishedCase*> expressed = expressed_of(cases);
-  const std::vector<ValidationPrediction> predicted = predict_all(expressed, Refit{}, options.jobs, options.network);
-  std::vector<std::optional<ValidationPrediction>> without(expressed.size());
-  if (options.without_source) without = predict_without(published, expressed, options, false);
-  std::size_t next = 0;
-  for (const PublishedCase* one : cases) {
-    ValidationRow row{*one};
-    if (row.expressed()) {
-      row.with = predicted[next];
-      // Where the fits saw nothing of the source, they are without it already.
-      if (options.without_source && can_be_left_out(*one)) row.without = row.with;
-      if (row.without && without[next]) row.without = without[next];
-      ++next;
-    }
+  const Cases cases = chosen(published, options);
+  const std::vector<ValidationPrediction> predicted = predict_all(cases, Refit{}, options.jobs, options.network);
+  Predictions without(cases.size());
+  if (options.without_source) without = predict_without(published, cases, options, false);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    ValidationRow row{*cases[i], predicted[i]};
+    // Where the fits saw nothing of the source, they are without it already.
+    if (options.without_source && row.expressed() && can_be_left_out(row)) row.without = without[i].value_or(row.with);
     validation.rows.push_back(std::move(row));
   }
   validation.groups = groups_of(validation.rows, published_groups());
@@ -163,18 +136,15 @@ Validation validate(const Published& published, const ValidateOptions& options) 
 void leave_out_each(Validation& validation, const Published& published, const ValidateOptions& options, LeaveOut what) {
   validation.left_out_by = name_of(what);
   const std::map<std::string, std::string> publishers = publishers_of(published);
-  const std::vector<const PublishedCase*> expressed = expressed_of(chosen(published, options));
-  std::vector<std::optional<ValidationPrediction>> without(expressed.size());
-  if (what == LeaveOut::kDevice) without = predict_without(published, expressed, options, true);
-  if (what == LeaveOut::kGeneration) without = predict_by_neighbours(expressed, options);
-  std::size_t next = 0;
-  for (const ValidationRow& row : validation.rows) {
-    if (!row.expressed()) continue;
-    const std::optional<ValidationPrediction>& other = without[next++];
+  const Cases cases = chosen(published, options);
+  Predictions without(cases.size());
+  if (what == LeaveOut::kDevice) without = predict_without(published, cases, options, true);
+  if (what == LeaveOut::kGeneration) without = predict_by_neighbours(cases, options);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const ValidationRow& row = validation.rows[i];
     if (!row.scored() || !can_be_left_out(row)) continue;
-    if (what == LeaveOut::kGeneration && !other) continue;
-    ValidationPrediction instead = other.value_or(row.with);
-    if (what == LeaveOut::kSource && row.without) instead = *row.without;
+    if (what == LeaveOut::kGeneration && !without[i]) continue;
+    const ValidationPrediction instead = (what == LeaveOut::kSource ? row.without : without[i]).value_or(row.with);
     const std::string left_out = what == LeaveOut::kSource   ? publishers.at(row.source)
                                  : what == LeaveOut::kDevice ? row.device
                                                              : device_of(row)->architecture;

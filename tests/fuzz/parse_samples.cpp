@@ -170,9 +170,7 @@ void read_run(const std::string& text) {
   const RunResult result = run_schedule(scenario, scenario.schedules.front(), NetworkKind::kReference);
   const Timeline predicted =
       predicted_timeline(scenario, scenario.schedules.front(), first, std::max(1, count), NetworkKind::kReference);
-  print_terminal(
-      page, run_reading(run, {result.update_time, result.micro_batches_per_update}, compare_parts(measured, predicted)),
-      {});
+  print_terminal(page, run_reading(run, result, compare_parts(measured, predicted)), {});
   require_printable(page.str(), "a page");
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "models/base/text.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 
 namespace accosim {
@@ -12,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string written(const TemporaryFolder& folder, const std::string& name, const Words& words) {
   std::string path = (folder.path / name).string();
@@ -31,11 +30,7 @@ std::string traced(const TemporaryFolder& folder, const std::string& name, const
   return path;
 }
 
-Json differences(const std::string& a, const std::string& b) {
-  const ProgramRun run = accosim({"diff", a, b, "--json"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  return Json::parse(run.out);
-}
+Json differences(const std::string& a, const std::string& b) { return results_of({"diff", a, b}); }
 
 void expect_adds_up(const Json& figure, const std::string& unit) {
   double a = 0, difference = 0;
@@ -78,15 +73,15 @@ TEST(Diff, OfResultsAddsUpAndNamesTheLargestPart) {
   EXPECT_NEAR(zero1["update_time"]["parts"][0]["share"].number(), 1, 1e-3);
   const ProgramRun text = accosim({"diff", a, b});
   EXPECT_EQ(text.exit_code, 0) << text.err;
-  EXPECT_TRUE(has(text.out, "Most of it is: exposed communication, 100.0 % of the difference.")) << text.out;
-  EXPECT_TRUE(has(text.out, "memory: 35.7 GiB in both, and so is every part")) << text.out;
+  EXPECT_TRUE(holds(text.out, "Most of it is: exposed communication, 100.0 % of the difference."));
+  EXPECT_TRUE(holds(text.out, "memory: 35.7 GiB in both, and so is every part"));
   // ACCO accumulates more while it waits, so that its updates are larger in B: the first figure is that of a sample.
   const Json fast = result(before, "acco"), slow = result(after, "acco");
   EXPECT_LT(fast["samples_per_update"].number(), slow["samples_per_update"].number());
   const std::string first = "acco\ntime of a sample: ";
-  EXPECT_TRUE(has(text.out, first)) << text.out;
+  EXPECT_TRUE(holds(text.out, first));
   const std::string sizes = "An update is of " + shortest(fast["samples_per_update"].number()) + " samples in A";
-  EXPECT_TRUE(has(text.out, sizes)) << text.out;
+  EXPECT_TRUE(holds(text.out, sizes));
 }
 
 TEST(Diff, OfResultsNamesTheSettingsThatDifferFirst) {
@@ -106,15 +101,15 @@ TEST(Diff, OfResultsNamesTheSettingsThatDifferFirst) {
   EXPECT_EQ(settings["differ"][std::size_t{0}]["b"], "10 Gbit/s");
   const std::string text = accosim({"diff", a, b}).out;
   EXPECT_LT(text.find("/cluster/nodes/0/nics/bandwidth"), text.find("time of an update")) << text;
-  EXPECT_TRUE(has(accosim({"diff", a, c}).out, "/cluster/nodes/0/device")) << accosim({"diff", a, c}).out;
-  EXPECT_TRUE(has(accosim({"diff", a, a}).out, "settings: the same in both\n"));
+  EXPECT_TRUE(holds(accosim({"diff", a, c}).out, "/cluster/nodes/0/device"));
+  EXPECT_TRUE(holds(accosim({"diff", a, a}).out, "settings: the same in both\n"));
   // Of an older accosim.
   std::string old = text_of(a);
   const std::size_t begin = old.find("\"settings\""), end = old.find('\n', begin);
   ASSERT_NE(begin, std::string::npos);
   const ProgramRun older = accosim({"diff", folder.write("old.json", old.erase(begin, end - begin)).string(), b});
   EXPECT_EQ(older.exit_code, 0) << older.err;
-  EXPECT_TRUE(has(older.out, "Not all settings are compared")) << older.out;
+  EXPECT_TRUE(holds(older.out, "Not all settings are compared"));
 }
 
 TEST(Diff, OfTracesGoesOpByOp) {
@@ -144,14 +139,13 @@ TEST(Diff, ATraceIsTheSameCompressedOrNot) {
   EXPECT_EQ(text_of(packed).substr(0, 2), "\x1f\x8b");
   for (const Json& part : differences(plain, packed)["schedules"][std::size_t{0}]["update_time"]["parts"].elements())
     EXPECT_EQ(part["difference_s"].number(), 0) << part;
-  EXPECT_TRUE(has(accosim({"diff", plain, packed}).out, " in both, and so is every part"));
+  EXPECT_TRUE(holds(accosim({"diff", plain, packed}).out, " in both, and so is every part"));
   // Its own file is replaced, somebody else's is not; and the same command writes the same bytes.
   const std::string before = text_of(packed);
   EXPECT_EQ(text_of(traced(folder, "a.json.gz")), before);
   const std::string other = folder.write("other.json.gz", "\x1f\x8b of somebody else").string();
   const ProgramRun kept = accosim({"run", "finetune_2x4_a100", "--trace", other});
-  EXPECT_EQ(kept.exit_code, 1);
-  EXPECT_TRUE(has(kept.err, "--force")) << kept.err;
+  expect_told(kept, 1, "--force");
 }
 
 TEST(Diff, ARunOfAccocalIsItsOwnTraceAndComparesWithAPrediction) {
@@ -191,9 +185,8 @@ TEST(Diff, WhatCannotBeComparedIsRefusedWithItsPlace) {
   const auto refused = [&](const std::string& a, const std::string& b, const std::string& said) {
     for (const auto& [x, y] : {std::pair(a, b), std::pair(b, a)}) {
       const ProgramRun run = accosim({"diff", x, y});
-      EXPECT_EQ(run.exit_code, 1) << said;
+      expect_told(run, 1, said);
       EXPECT_EQ(run.out, "");
-      EXPECT_TRUE(has(run.err, said)) << run.err << "\nnot " << said;
     }
   };
   const auto file = [&](const std::string& text) { return folder.write("wrong.json", text).string(); };

@@ -54,30 +54,20 @@ TEST(Validate, ARowWithoutAMechanismIsTheScenarioWithItsSetting) {
   const std::size_t cell = page.find("`--set " + setting, row);
   ASSERT_NE(cell, std::string::npos);
   const std::string line = page.substr(page.rfind('\n', cell) + 1, cell - page.rfind('\n', cell) - 1);
-  const ProgramRun run = accosim({"compare", "finetune_2x4_a100", "--json", "--set", setting});
-  int compared = 0;
-  for (const auto& result : Json::parse(run.out)["results"].elements())
-    if (result["label"] == "acco") {
-      char speedup[32];
-      std::snprintf(speedup, sizeof speedup, "| %.2fx |", result["speedup"].number());
-      EXPECT_NE(line.find(speedup), std::string::npos) << line << " has no " << speedup;
-      ++compared;
-    }
-  EXPECT_EQ(compared, 1);
+  const Json acco = result(results_of({"compare", "finetune_2x4_a100", "--set", setting}), "acco");
+  EXPECT_TRUE(holds(line, fmt::format("| {:.2f}x |", acco["speedup"].number())));
 }
 
 TEST(Validate, SamplesThatWereNamedAreThere) {
   // A folder of ours that is not there is no group; one that the user named, or one without a step, is a mistake.
   const Scratch scratch;
-  const ProgramRun nowhere = accosim({"validate", "--samples", scratch.path("nowhere"), "--network", "reference"});
-  EXPECT_EQ(nowhere.exit_code, 1);
-  EXPECT_EQ(nowhere.out, "");
-  EXPECT_NE(nowhere.err.find("there is no such folder"), std::string::npos) << nowhere.err;
   scratch.write("cpu/samples.json", R"({"schema": "accosim.samples/1"})");
-  const ProgramRun none = accosim({"validate", "--samples", scratch.path("cpu"), "--network", "reference"});
-  EXPECT_EQ(none.exit_code, 1);
-  EXPECT_EQ(none.out, "");
-  EXPECT_NE(none.err.find("no step that accocal measured on a GPU"), std::string::npos) << none.err;
+  for (const auto& [folder, said] :
+       {std::pair("nowhere", "there is no such folder"), std::pair("cpu", "no step that accocal measured on a GPU")}) {
+    const ProgramRun run = accosim({"validate", "--samples", scratch.path(folder), "--network", "reference"});
+    expect_told(run, 1, said);
+    EXPECT_EQ(run.out, "");
+  }
 }
 
 TEST(Validate, LiveTakesNoMeasurementsOfOthers) {
@@ -93,7 +83,7 @@ TEST(Validate, LiveTakesNoMeasurementsOfOthers) {
     arguments.insert(arguments.end(), other.begin(), other.end());
     const ProgramRun run = accosim(arguments);
     EXPECT_EQ(run.exit_code, 2) << other.front() << "\n" << run.err;
-    EXPECT_NE(run.err.find("excludes"), std::string::npos) << other.front() << "\n" << run.err;
+    EXPECT_TRUE(holds(run.err, "excludes")) << other.front();
   }
 }
 
@@ -103,18 +93,28 @@ TEST(Validate, ACheckOfSomeCasesIsRefusedAtOnce) {
   EXPECT_EQ(run.err, "--check is of all cases; leave out --group and --case\n");
 }
 
+/// Parameters of GPT-2 with 50304 words and 1024 positions.
+double parameters_of(const AccocalSizes& sizes) {
+  const double d = sizes.width;
+  return (50304 + 1024) * d + sizes.layers * (12 * d * d + 13 * d) + 2 * d;
+}
+
+/// Of an invented GPU: kernels, and a micro-batch that takes `factor` times as long as its own.
+GpuDocument measured_gpu(const AccocalSizes& sizes, double factor) {
+  GpuDocument document(invented_gpu(), 3);
+  document.add_step_kernels(sizes, "gpt2");
+  document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
+  document.add_kernel(StepKernel::kAdamw, 1e8, 1, Dtype::kBf16, true);
+  document.add_launch("host_launch", 3e-6);
+  document.add_step(sizes, "gpt2", "micro_batch", parameters_of(sizes), factor * document.micro_batch(sizes), 0);
+  return document;
+}
+
 TEST(Validate, StepsMeasuredByUsHaveABound) {
   // A step of 4/3 of its kernels' times is predicted 25 % too short, and 5 % is asked; one of just their times is not.
   for (const double factor : {1.0, 4.0 / 3}) {
     const Scratch scratch;
-    GpuDocument document(invented_gpu(), 3);
-    const AccocalSizes sizes = gpt_sizes(6, 768, 1);
-    document.add_step_kernels(sizes, "gpt2");
-    document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
-    document.add_launch("host_launch", 3e-6);
-    const double parameters = (50304 + 1024) * 768.0 + 6 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
-    document.add_step(sizes, "gpt2", "micro_batch", parameters, factor * document.micro_batch(sizes), 0);
-    scratch.write("samples/h200.json", document.text("NVIDIA H200"));
+    scratch.write("samples/h200.json", measured_gpu(gpt_sizes(6, 768, 1), factor).text("NVIDIA H200"));
     for (const char* file : {"bounds.json", "llama_1.json"})  // the bounds of all, and few cases
       scratch.write(std::string("cases/") + file, text_of(kRoot / "scenarios/validation" / file));
     const ProgramRun run = accosim({"validate", scratch.path("cases"), "--samples", scratch.path("samples"), "--check",
@@ -128,30 +128,33 @@ TEST(Validate, StepsMeasuredByUsHaveABound) {
   }
 }
 
-TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "accosim-import";
-  std::filesystem::create_directories(folder);
-  const std::string log = (folder / "all_reduce.log").string(), samples = (folder / "samples.csv").string();
-  std::string text;
+/// What nccl-tests prints of 8 GPUs of the node "secret", with these two rows in turn, 12 in all.
+std::string nccl_log(const std::string& one, const std::string& other) {
+  std::string log;
   for (int rank = 0; rank < 8; ++rank)
-    text += "#  Rank  " + std::to_string(rank) + " Group  0 Pid  1 on  secret device  " + std::to_string(rank) +
-            " [0x07] A100\n";
-  text +=
+    log += fmt::format("#  Rank  {0} Group  0 Pid  1 on  secret device  {0} [0x07] A100\n", rank);
+  log +=
       "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
       "#wrong\n";
-  const char* const rows[] = {"65536 1 float sum -1 46.8 1.40 2.45 0 46.8 1.40 2.45 0",
-                              "67108864 1 float sum -1 600 111.85 195.73 0 600 111.85 195.73 0"};
-  for (int i = 0; i < 12; ++i) text += std::string(rows[i % 2]) + "\n";
-  std::ofstream(log) << text;
+  for (int i = 0; i < 12; ++i) log += (i % 2 == 0 ? one : other) + "\n";
+  return log;
+}
+const std::string kLargeRow = "67108864 1 float sum -1 600 111.85 195.73 0 600 111.85 195.73 0";
+
+TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
+  const TemporaryFolder here;
+  const std::filesystem::path& folder = here.path;
+  const std::string text = nccl_log("65536 1 float sum -1 46.8 1.40 2.45 0 46.8 1.40 2.45 0", kLargeRow);
+  const std::string log = here.write("all_reduce.log", text).string(), samples = (folder / "samples.csv").string();
   const ProgramRun import = accosim({"import", "nccl-tests", log, "--fabric", "dgx-a100-1x8", "-o", samples});
   ASSERT_EQ(import.exit_code, 0) << import.err;
-  EXPECT_NE(import.err.find("accosim: wrote " + samples), std::string::npos) << import.err;
+  EXPECT_TRUE(holds(import.err, "accosim: wrote " + samples));
   EXPECT_EQ(text_of(samples).find("secret"), std::string::npos);
   const std::string fitted = (folder / "fitted.json").string();
   const ProgramRun fit = accosim({"fit", samples, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", fitted});
   ASSERT_EQ(fit.exit_code, 0) << fit.err;
-  EXPECT_NE(fit.out.find("12 collectives: mean error"), std::string::npos);
-  EXPECT_NE(text_of(fitted).find("accosim fit, 12 collectives"), std::string::npos);
+  EXPECT_TRUE(holds(fit.out, "12 collectives: mean error"));
+  EXPECT_TRUE(holds(text_of(fitted), "accosim fit, 12 collectives"));
   // The cluster that it wrote loads, and predicts the samples better.
   const ProgramRun again = accosim({"fit", samples, "--cluster", fitted});
   ASSERT_EQ(again.exit_code, 0);
@@ -171,8 +174,8 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   std::ofstream(few) << all.substr(0, end);
   const ProgramRun of_five = accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", told});
   EXPECT_EQ(of_five.exit_code, 0) << of_five.err;
-  EXPECT_NE(of_five.out.find("with 5 samples intervals of predictions stay as wide as the kind's"), std::string::npos);
-  EXPECT_NE(text_of(told).find("accosim fit, 5 collectives"), std::string::npos);
+  EXPECT_TRUE(holds(of_five.out, "with 5 samples intervals of predictions stay as wide as the kind's"));
+  EXPECT_TRUE(holds(text_of(told), "accosim fit, 5 collectives"));
   // From a pipe, and packed.
   std::ofstream(folder / "log.txt") << text;
   for (const std::string how : {"< log.txt accosim import nccl-tests - --collective all_reduce",
@@ -184,7 +187,6 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
     EXPECT_EQ(piped.exit_code, 0) << piped.err;
     EXPECT_EQ(piped.out, text_of(samples)) << how;
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Fit, ANetworkThatIsSetUpWronglyIsSaidBeforeAnythingIsWritten) {
@@ -205,27 +207,22 @@ TEST(Fit, ANetworkThatIsSetUpWronglyIsSaidBeforeAnythingIsWritten) {
   const ProgramRun fit = accosim({"fit", samples, "--cluster", cluster, "-o", fitted});
   EXPECT_EQ(fit.exit_code, 1);
   EXPECT_EQ(fit.out.rfind("! these samples are not of links that work as slingshot usually does: ", 0), 0u) << fit.out;
-  EXPECT_NE(fit.out.find("5.87 of 100 GB/s"), std::string::npos) << fit.out;
-  EXPECT_NE(fit.out.find("look at: whether NCCL uses RDMA and not TCP"), std::string::npos) << fit.out;
-  EXPECT_NE(fit.err.find("nothing is written"), std::string::npos) << fit.err;
+  EXPECT_TRUE(holds(fit.out, "5.87 of 100 GB/s"));
+  EXPECT_TRUE(holds(fit.out, "look at: whether NCCL uses RDMA and not TCP"));
+  EXPECT_TRUE(holds(fit.err, "nothing is written"));
   EXPECT_FALSE(std::filesystem::exists(fitted));
   EXPECT_EQ(accosim({"fit", samples, "--cluster", cluster}).exit_code, 0);  // to look at
   ASSERT_EQ(accosim({"fit", samples, "--cluster", cluster, "-o", fitted, "--force"}).exit_code, 0);
   const ProgramRun compared = accosim({"compare", "finetune_2x4_a100", "--no-tuned", "--set", "/cluster=" + fitted});
   ASSERT_EQ(compared.exit_code, 0) << compared.err;
-  EXPECT_NE(compared.out.find("[doubtful_network]"), std::string::npos) << compared.out;
-  EXPECT_NE(unwrapped(compared.out).find("times as long as slingshot usually does"), std::string::npos);
+  EXPECT_TRUE(holds(compared.out, "[doubtful_network]"));
+  EXPECT_TRUE(holds(unwrapped(compared.out), "times as long as slingshot usually does"));
 }
 
 TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {
   const TemporaryFolder folder;
-  std::string log = "# nccl-tests version 2.17.6 nccl-headers=22703 nccl-library=22703\n";
-  for (int rank = 0; rank < 8; ++rank)
-    log += fmt::format("#  Rank  {} Group  0 Pid  1 on  host device  {} [0x07] A100\n", rank, rank);
-  log +=
-      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
-      "#wrong\n";
-  for (int i = 0; i < 12; ++i) log += "67108864 1 float sum -1 600 111.85 195.73 0 600 111.85 195.73 0\n";
+  const std::string log =
+      "# nccl-tests version 2.17.6 nccl-headers=22703 nccl-library=22703\n" + nccl_log(kLargeRow, kLargeRow);
   const std::string samples = (folder.path / "samples.csv").string();
   expect_told(accosim({"import", "nccl-tests", folder.write("all_reduce.log", log).string(), "-o", samples}), 0,
               "12 rows taken, 0 left out, of NCCL 2.27.3");
@@ -236,23 +233,22 @@ TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {
     return std::pair(text_of(path), fit.err);
   };
   const auto [text, said] = fitted("dgx-a100-1x8", "fitted.json");
-  EXPECT_NE(text.find("\"nccl\": \"2.27.3\""), std::string::npos) << text;
-  EXPECT_NE(said.find("dgx-a100-1x8: of NCCL 2.27.3, as the samples say"), std::string::npos) << said;
+  EXPECT_TRUE(holds(text, "\"nccl\": \"2.27.3\""));
+  EXPECT_TRUE(holds(said, "dgx-a100-1x8: of NCCL 2.27.3, as the samples say"));
   // What a cluster's file says itself stands.
   std::string own = text;
   own.replace(own.find("2.27.3"), 6, "2.18");
   const std::string path = folder.write("own.json", own).string();
   const auto [kept, why] = fitted(path, "kept.json");
-  EXPECT_NE(kept.find("\"nccl\": \"2.18\""), std::string::npos) << kept;
-  EXPECT_NE(why.find("fitted as of NCCL 2.18, which its file says; the samples are of 2.27.3"), std::string::npos)
-      << why;
+  EXPECT_TRUE(holds(kept, "\"nccl\": \"2.18\""));
+  EXPECT_TRUE(holds(why, "fitted as of NCCL 2.18, which its file says; the samples are of 2.27.3"));
   // Several releases are none.
   std::string mixed = text_of(samples);
   mixed.replace(mixed.rfind("2.27.3"), 6, "2.20");
   folder.write("samples.csv", mixed);
   const auto [usual, several] = fitted("dgx-a100-1x8", "usual.json");
   EXPECT_EQ(usual.find("nccl\":"), std::string::npos) << usual;
-  EXPECT_NE(several.find("since the samples are of 2.20 and 2.27.3"), std::string::npos) << several;
+  EXPECT_TRUE(holds(several, "since the samples are of 2.20 and 2.27.3"));
 }
 
 TEST(Fit, SamplesOfMoreNodesThanTheClusterHasAreOneLine) {
@@ -262,8 +258,8 @@ TEST(Fit, SamplesOfMoreNodesThanTheClusterHasAreOneLine) {
   const ProgramRun fit = accosim({"fit", folder.write("samples.csv", rows).string(), "--cluster", "dgx-a100-4x8"});
   EXPECT_EQ(fit.exit_code, 1);
   EXPECT_EQ(std::count(fit.err.begin(), fit.err.end(), '\n'), 1) << fit.err;
-  EXPECT_NE(fit.err.find("64 ranks on 8 nodes do not fit"), std::string::npos) << fit.err;
-  EXPECT_NE(fit.err.find("(40 rows like this, the first here)"), std::string::npos) << fit.err;
+  EXPECT_TRUE(holds(fit.err, "64 ranks on 8 nodes do not fit"));
+  EXPECT_TRUE(holds(fit.err, "(40 rows like this, the first here)"));
 }
 
 TEST(Import, WhatNestsDeeperThanAnyStackIsRefused) {
@@ -302,7 +298,7 @@ TEST(Fit, ShippedTablesGiveTheShippedProfiles) {
   }
   const ProgramRun run = accosim(arguments);
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_NE(run.out.find("each left out"), std::string::npos);
+  EXPECT_TRUE(holds(run.out, "each left out"));
   for (const std::string& part : parts)
     EXPECT_EQ(text_of(folder.path / (part + ".json")), text_of(kRoot / "calibration/profiles" / (part + ".json")))
         << part;
@@ -344,21 +340,15 @@ TEST(Fit, BadSamplesAreToldByTheirLine) {
 
 TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
   const Scratch scratch;
-  GpuDocument document(invented_gpu(), 3);
   const AccocalSizes sizes = gpt_sizes(12, 768, 2);
-  document.add_step_kernels(sizes, "gpt2");
-  document.add_kernel(StepKernel::kCopy, 4e8, 1, Dtype::kBf16, true);
-  document.add_kernel(StepKernel::kAdamw, 1e8, 1, Dtype::kBf16, true);
-  document.add_launch("host_launch", 3e-6);
-  const double parameters = (50304 + 1024) * 768.0 + 12 * (12 * 768.0 * 768 + 13 * 768) + 2 * 768;
-  document.add_step(sizes, "gpt2", "micro_batch", parameters, document.micro_batch(sizes), 0);
+  const GpuDocument document = measured_gpu(sizes, 1);
   const std::string samples = scratch.write("samples/h200.json", document.text("NVIDIA H200"));
   const std::string profile = scratch.path("my-gpu.json");
   const ProgramRun fit = accosim({"fit", samples, "-o", profile});
   ASSERT_EQ(fit.exit_code, 0) << fit.err;
   for (const char* said : {"NVIDIA H200, measured 2026-11-21, from the profile H100-SXM", "memory_efficiency",
                            "norm_forward bf16", "products in bf16", "of the peak"})
-    EXPECT_NE(fit.out.find(said), std::string::npos) << said << "\n" << fit.out;
+    EXPECT_TRUE(holds(fit.out, said));
 
   // A scenario names the file.
   const std::string scenario = scratch.write("s.json", R"({"schema": "accosim.scenario/1", "model":
@@ -367,7 +357,7 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
     "training": {"sequence_length": 1024, "micro_batch_size": 2, "train_tokens": 1e9, "implementation": "accocal"},
     "schedules": [{"name": "zero1"}]})");
   const Json result = results_of({"compare", scenario})["results"][0];
-  const double optimizer = 28 * parameters / invented_gpu().memory_rate;
+  const double optimizer = 28 * parameters_of(sizes) / invented_gpu().memory_rate;
   EXPECT_NEAR(result["update_time_s"].number(), document.micro_batch(sizes) + optimizer,
               0.03 * document.micro_batch(sizes));
 
@@ -375,8 +365,8 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
   const ProgramRun validation = accosim(
       {"validate", "--samples", scratch.path("samples"), "--group", "measured by us", "--network", "reference"});
   ASSERT_EQ(validation.exit_code, 0) << validation.err;
-  EXPECT_NE(validation.out.find("measured by us"), std::string::npos) << validation.out;
-  EXPECT_NE(validation.out.find("TFLOP/s"), std::string::npos) << validation.out;
+  EXPECT_TRUE(holds(validation.out, "measured by us"));
+  EXPECT_TRUE(holds(validation.out, "TFLOP/s"));
 
   EXPECT_EQ(accosim({"fit", samples, "-o", samples}).exit_code, 1);
   EXPECT_EQ(accosim({"fit", samples, "--profile", "A100-SXM4"}).exit_code, 1);
@@ -404,8 +394,7 @@ TEST(Validate, AGenerationThatIsLeftOutLiesInItsInterval) {
   }
   EXPECT_EQ(generations, (std::set<std::string>{"ada", "ampere", "ampere_rtx", "blackwell", "blackwell_rtx", "hopper",
                                                 "turing", "volta"}));
-  const Json document =
-      Json::parse(accosim({"validate", "--json", "--leave-out", "generation", "--group", "layers"}).out);
+  const Json document = results_of({"validate", "--leave-out", "generation", "--group", "layers"});
   EXPECT_EQ(document["left_out"].size(), 3U);  // layers were timed on three generations
 }
 

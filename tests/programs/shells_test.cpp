@@ -73,24 +73,16 @@ TEST(BashCompletion, OffersShippedNamesAndFilesWhereTheyAreTaken) {
   EXPECT_EQ(offered({"accosim", "list", "READ"}), Words{}) << "takes no file";
 }
 
-/// Its own and those inside it, by their paths.
-void collect(const std::string& path, const Verb& verb, std::vector<std::pair<std::string, const Verb*>>& all) {
-  all.emplace_back(path, &verb);
-  for (const Verb& inner : verb.verbs) collect(path + " " + inner.name, inner, all);
-}
-
 TEST(BashCompletion, OffersEveryOptionOfEveryVerb) {
   const std::vector<Verb> verbs = all_verbs();
-  std::vector<std::pair<std::string, const Verb*>> all;
-  for (const Verb& verb : verbs) collect(verb.name, verb, all);
   const std::string script = completion("bash");
-  for (const auto& [path, verb] : all) {
+  for (const auto& [path, verb] : by_path(verbs)) {
     const std::size_t at = script.find("    '" + path + "') words=");
     ASSERT_NE(at, std::string::npos) << path;
     const std::string line = script.substr(at, script.find('\n', at) - at);
     for (const Option& option : verb->options) {
       if (is_positional(option)) continue;
-      EXPECT_NE(line.find(name_of(option)), std::string::npos) << path << " " << name_of(option);
+      EXPECT_TRUE(holds(line, name_of(option))) << path;
     }
   }
 }
@@ -199,11 +191,11 @@ TEST(Completions, AreScriptsOfTheirShells) {
        {std::pair("bash", "bash -n "), std::pair("zsh", "zsh -n "), std::pair("fish", "fish --no-execute ")}) {
     const std::string script = completion(name);
     for (const Verb& verb : all_verbs()) {
-      EXPECT_NE(script.find(verb.name), std::string::npos) << name;
+      EXPECT_TRUE(holds(script, verb.name)) << name;
       for (const Option& option : verb.options) {
         if (is_positional(option)) continue;
         const std::string flag = name_of(option).substr(2);  // fish writes the dashes as -l
-        EXPECT_NE(script.find(flag), std::string::npos) << name << " " << flag;
+        EXPECT_TRUE(holds(script, flag)) << name;
       }
     }
     if (!installed(name)) {
@@ -232,14 +224,12 @@ TEST(ManPage, HasTheUsualSectionsAndAllVerbsWithTheirOptions) {
     at = page.find(section, at);
     ASSERT_NE(at, std::string::npos) << section;
   }
-  std::vector<std::pair<std::string, const Verb*>> all;
   const std::vector<Verb> verbs = all_verbs();
-  for (const Verb& verb : verbs) collect(verb.name, verb, all);
-  for (const auto& [path, verb] : all) {
+  for (const auto& [path, verb] : by_path(verbs)) {
     if (!verb->verbs.empty()) continue;
     std::string escaped;
     for (const char c : path) escaped += c == '-' ? std::string("\\-") : std::string(1, c);
-    EXPECT_NE(page.find(".SS \"" + escaped + "\"\n"), std::string::npos) << path;
+    EXPECT_TRUE(holds(page, ".SS \"" + escaped + "\"\n")) << path;
   }
   // Only requests of the man macros begin a line with a dot, and none with an apostrophe.
   std::istringstream lines(page);
@@ -257,7 +247,7 @@ TEST(ManPage, TroffHasNothingToSayAgainstIt) {
   const ProgramRun run = shell("groff -man -Tutf8 -P-cbou -ww -rLL=80n " + page);
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "");
-  EXPECT_NE(run.out.find("EXIT STATUS"), std::string::npos);
+  EXPECT_TRUE(holds(run.out, "EXIT STATUS"));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "models/read/library.hpp"
 #include "sim/app/help_text.hpp"
 #include "sim/app/verbs.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -140,12 +141,12 @@ TEST(TerminalOptions, TheProgramAsksItsOwnTerminal) {
   {
     const Variable color("NO_COLOR", nullptr);
     const std::string text = program_on_terminal(100, kAccosimProgram, words);
-    EXPECT_NE(text.find("\033[1m"), std::string::npos) << text;
+    EXPECT_TRUE(holds(text, "\033[1m"));
   }
   const Variable color("NO_COLOR", "1");
   const std::string plain = program_on_terminal(100, kAccosimProgram, words);
   EXPECT_EQ(plain.find("\033[1m"), std::string::npos);
-  EXPECT_NE(plain.find("times as fast as DDP as released"), std::string::npos) << plain;
+  EXPECT_TRUE(holds(plain, "times as fast as DDP as released"));
   EXPECT_EQ(accosim(words).out.find('\033'), std::string::npos);
 }
 
@@ -190,7 +191,7 @@ TEST(Help, FitsTheTerminalAndNamesEveryOption) {
       EXPECT_LE(width_of(out.str(), &line), width) << line;
       for (const Option& option : verb.options) {
         if (is_positional(option)) continue;
-        EXPECT_NE(out.str().find(name_of(option)), std::string::npos) << verb.name << name_of(option);
+        EXPECT_TRUE(holds(out.str(), name_of(option))) << verb.name;
       }
     }
   }
@@ -227,7 +228,7 @@ TEST(ProgressLine, ShowsOnATerminalAndGoesAgain) {
         pause();  // until the other end has seen enough
       },
       "accosim: counting (1 s)");
-  EXPECT_NE(waiting.find("accosim: counting (1 s)"), std::string::npos) << waiting;
+  EXPECT_TRUE(holds(waiting, "accosim: counting (1 s)"));
   EXPECT_EQ(on_terminal(80, [] { const Progress progress("short"); }), "") << "what ends at once is not told";
 }
 
@@ -241,7 +242,7 @@ TEST(ProgressLine, SaysHowMuchOfItsStepsIsOver) {
     pause();  // until the other end has seen enough
   };
   const std::string seen = on_terminal(80, work, " left (");
-  EXPECT_NE(seen.find("accosim: counting: 25 %, "), std::string::npos) << seen;
+  EXPECT_TRUE(holds(seen, "accosim: counting: 25 %, "));
 }
 
 TEST(ProgressLine, SaysWhatTakesLongAndHowFarItIs) {
@@ -252,14 +253,14 @@ TEST(ProgressLine, SaysWhatTakesLongAndHowFarItIs) {
       80, kAccosimProgram,
       {"explain", "finetune_2x4_a100", "--messages", "--schedule", "acco", "--set", "/cluster/nodes/0/count=2000"},
       playing);
-  EXPECT_NE(messages.find(playing), std::string::npos) << messages;
+  EXPECT_TRUE(holds(messages, playing));
   const std::string compared =
       program_on_terminal(80, kAccosimProgram,
                           {"compare", "finetune_2x4_a100", "--seeds", "10000", "--schedule", "acco", "--no-tuned",
                            "--network", "reference", "--set", R"(/training/compute_jitter={"micro_batch": 0.1})"},
                           seeds);
-  EXPECT_NE(compared.find("accosim: playing 1 schedule, seed "), std::string::npos) << compared;
-  EXPECT_NE(compared.find(seeds), std::string::npos) << compared;
+  EXPECT_TRUE(holds(compared, "accosim: playing 1 schedule, seed "));
+  EXPECT_TRUE(holds(compared, seeds));
 }
 
 TEST(ProgressLine, IsForNobodyElse) {  // of what takes longer than a second, when a terminal is told

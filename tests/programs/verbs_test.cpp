@@ -3,23 +3,34 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "build_info/programs.hpp"
 #include "models/base/text.hpp"
 #include "sim/app/command_line.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/program.hpp"
 
 namespace accosim {
 namespace {
 
-/// Those that do something, also inside others.
-std::vector<Verb> working_verbs(const std::vector<Verb>& verbs = all_verbs()) {
-  std::vector<Verb> working;
-  for (const Verb& verb : verbs) {
-    if (!verb.modes.empty()) working.push_back(verb);
-    for (const Verb& inner : working_verbs(verb.verbs)) working.push_back(inner);
+/// Those that do something, also inside others, by the words that lead to them.
+std::vector<std::pair<Texts, Verb>> ways_to_verbs() {
+  const std::vector<Verb> verbs = all_verbs();
+  std::vector<std::pair<Texts, Verb>> ways;
+  for (const auto& [path, verb] : by_path(verbs)) {
+    std::istringstream words(path);
+    if (!verb->modes.empty())
+      ways.emplace_back(Texts(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()), *verb);
   }
+  return ways;
+}
+
+std::vector<Verb> working_verbs() {
+  std::vector<Verb> working;
+  for (const auto& [words, verb] : ways_to_verbs()) working.push_back(verb);
   return working;
 }
 
@@ -79,19 +90,6 @@ TEST(Verbs, NameOnlyOptionsThatTheyHave) {
   }
 }
 
-/// The words that lead to each verb that does something, and the verb.
-std::vector<std::pair<Texts, Verb>> ways_to_verbs(const std::vector<Verb>& verbs = all_verbs(),
-                                                  const Texts& before = {}) {
-  std::vector<std::pair<Texts, Verb>> ways;
-  for (const Verb& verb : verbs) {
-    Texts words = before;
-    words.push_back(verb.name);
-    if (!verb.modes.empty()) ways.emplace_back(words, verb);
-    for (auto& inner : ways_to_verbs(verb.verbs, words)) ways.push_back(std::move(inner));
-  }
-  return ways;
-}
-
 TEST(Verbs, NoOptionTakesAnEmptyText) {
   // What a shell makes of a variable that is not set: the option would be ignored without a word.
   int options = 0;
@@ -138,9 +136,9 @@ TEST(Verbs, AModeRefusesEachOptionThatItDoesNotRead) {
           continue;
         }
         ASSERT_EQ(lines.size(), 1U) << line_of(verb, mode) << " ignores " << name;
-        EXPECT_NE(lines[0].find(name), std::string::npos) << lines[0];
+        EXPECT_TRUE(holds(lines[0], name));
         if (mode.refusals.count(name) > 0) continue;
-        EXPECT_NE(lines[0].find("; leave it out of " + line_of(verb, mode)), std::string::npos) << lines[0];
+        EXPECT_TRUE(holds(lines[0], "; leave it out of " + line_of(verb, mode)));
       }
     }
 }

@@ -44,6 +44,12 @@ Published published_of(const GpuDocument& document) {
   return published;
 }
 
+ValidateOptions on_reference() {
+  ValidateOptions options;
+  options.network = NetworkKind::kReference;
+  return options;
+}
+
 const ValidationRow& row_of(const Validation& validation, const std::string& id) {
   for (const ValidationRow& row : validation.rows)
     if (row.id == "h100/" + id) return row;
@@ -51,9 +57,7 @@ const ValidationRow& row_of(const Validation& validation, const std::string& id)
 }
 
 TEST(GpuCases, AStepIsPredictedToBeTheSumOfItsKernels) {
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  const Validation validation = validate(published_of(document_with_steps()), options);
+  const Validation validation = validate(published_of(document_with_steps()), on_reference());
   ASSERT_EQ(validation.groups.size(), 2u);
   EXPECT_EQ(validation.groups[0].name, kMeasuredGroup);
   EXPECT_EQ(validation.groups[1].name, kMeasuredMemoryGroup);
@@ -71,16 +75,12 @@ TEST(GpuCases, AStepIsPredictedToBeTheSumOfItsKernels) {
 
 TEST(GpuCases, TheStepsHaveNoPartInTheFit) {
   // Steps that take twice the sum of their kernels are predicted as before: 50 % too short.
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  const Validation validation = validate(published_of(document_with_steps(2)), options);
+  const Validation validation = validate(published_of(document_with_steps(2)), on_reference());
   EXPECT_NEAR(row_of(validation, "gpt2 2x1024 micro_batch, 50304 words").error(), -0.5, 0.02);
 }
 
 TEST(GpuCases, AMicroBatchHoldsItsStatesAndActivations) {
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  const Validation validation = validate(published_of(document_with_steps()), options);
+  const Validation validation = validate(published_of(document_with_steps()), on_reference());
   // 16 bytes a parameter. 6 layers keep 16 t d + 12 t 1024 elements of 2 bytes and 16 bytes a token; the head two
   // streams, a norm's 8 bytes a token, 50304 t logits and a float a token; again and again 10 t d + 12 t 1024 elements;
   // the text and its index, 4 t + 2 numbers; 32 MiB for the products.
@@ -91,46 +91,29 @@ TEST(GpuCases, AMicroBatchHoldsItsStatesAndActivations) {
   EXPECT_NEAR(row_of(validation, "gpt2 1x1024 micro_batch, 50304 words memory").with.value / expected, 1, 1e-9);
 }
 
-TEST(GpuCases, AnUpdateIsItsMicroBatchesAndItsOptimizer) {
-  GpuDocument document = document_with_steps();
-  const AccocalSizes sizes = gpt_sizes(6, 768, 1);
-  document.add_text(fmt::format(
-      R"({{"what": "step", "model": "gpt2", "layers": 6, "width": 768, "heads": 12, "context": 1024, "vocabulary": 50304,
-      "parameters": {:.0f}, "sequences": 1, "storage": "bf16", "part": "update", "algorithm": "zero1",
-      "micro_batches": 4, "median_s": 1, "p10_s": 1, "p90_s": 1, "runs": 1}})",
-      parameters_of(sizes)));
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  const Validation validation = validate(published_of(document), options);
-  const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").with.value;
-  const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").with.value;
-  // And a swap or two of the buffers at most, and the launch of collectives that move nothing.
-  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update zero1 of 4, 50304 words").with.value, 4 * micro_batch + optimizer,
-              0.02 * micro_batch);
-}
-
 TEST(GpuCases, OnOneGpuAnUpdateOfEveryAlgorithmIsItsMicroBatchesAndItsOptimizerOnce) {
   GpuDocument document = document_with_steps();
   const AccocalSizes sizes = gpt_sizes(6, 768, 1);
-  for (const char* algorithm : {"acco", "ddp"})
+  for (const char* algorithm : {"acco", "ddp", "zero1"})
     document.add_text(fmt::format(
         R"({{"what": "step", "model": "gpt2", "layers": 6, "width": 768, "heads": 12, "context": 1024, "vocabulary": 50304,
         "parameters": {:.0f}, "sequences": 1, "storage": "bf16", "part": "update", "algorithm": "{}",
         "micro_batches": 4, "median_s": 1, "p10_s": 1, "p90_s": 1, "runs": 1}})",
         parameters_of(sizes), algorithm));
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  const Validation validation = validate(published_of(document), options);
+  const Validation validation = validate(published_of(document), on_reference());
   const double micro_batch = row_of(validation, "gpt2 1x1024 micro_batch, 50304 words").with.value;
   const double optimizer = row_of(validation, "gpt2 1x1024 optimizer, 50304 words").with.value;
   // AdamW moves 28 bytes a parameter here. acco's swaps (8 and 10 bytes) come after its micro-batches; two optimizer
   // steps and two clones (24 bytes each) run beside them and take some of their bandwidth, but less than all of the
-  // time that they would take one after the other. ddp's optimizer runs after its micro-batches.
+  // time that they would take one after the other. The others' optimizer runs after their micro-batches, with a swap or
+  // two of the buffers at most, and the launch of collectives that move nothing.
   const double acco = row_of(validation, "gpt2 1x1024 update acco of 4, 50304 words").with.value;
   EXPECT_GT(acco, 4 * micro_batch + 0.9 * (8.0 + 10) / 28 * optimizer);
   EXPECT_LT(acco, 4 * micro_batch + (8.0 + 10 + 2 * 28 + 2 * 24) / 28 * optimizer);
-  EXPECT_NEAR(row_of(validation, "gpt2 1x1024 update ddp of 4, 50304 words").with.value, 4 * micro_batch + optimizer,
-              0.02 * micro_batch);
+  for (const char* algorithm : {"ddp", "zero1"}) {
+    const std::string id = fmt::format("gpt2 1x1024 update {} of 4, 50304 words", algorithm);
+    EXPECT_NEAR(row_of(validation, id).with.value, 4 * micro_batch + optimizer, 0.02 * micro_batch) << algorithm;
+  }
 }
 
 TEST(GpuCases, AnUnknownGpuCannotBeAsked) {
@@ -148,9 +131,7 @@ TEST(GpuCases, AnUnknownGpuCannotBeAsked) {
   // From the profile of a part that is near it, as the fit itself.
   Published named;
   add_gpu_cases(named, read_gpu_samples(document.text("NVIDIA A40"), "b.json"), "h100", "b.json", "H100-SXM");
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  const Validation validation = validate(named, options);
+  const Validation validation = validate(named, on_reference());
   EXPECT_EQ(named.cases.front().device, "NVIDIA A40");
   EXPECT_NEAR(row_of(validation, "gpt2 2x1024 micro_batch, 50304 words").error(), 0, 0.03);
 }
@@ -181,10 +162,8 @@ TEST(GpuCases, OnlyGpuDocumentsOfAFolderAreTaken) {
 TEST(GpuCases, NoFitOfWhatOthersPublishedSeesThem) {
   const Published published = published_of(document_with_steps());
   EXPECT_TRUE(step_samples(published, 1, NetworkKind::kReference).empty());
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  Validation validation = validate(published, options);
-  leave_out_each(validation, published, options, LeaveOut::kDevice);
+  Validation validation = validate(published, on_reference());
+  leave_out_each(validation, published, on_reference(), LeaveOut::kDevice);
   EXPECT_TRUE(validation.left_out.empty());
 }
 

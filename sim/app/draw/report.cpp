@@ -215,7 +215,7 @@ ExitCode report_run(const Arguments& arguments) {
                      update_time(both.run),
                      beside.predicted.update_time,
                      micro_batches_per_update(both.run),
-                     beside.predicted.micro_batches,
+                     beside.predicted.micro_batches_per_update,
                      compare_parts(beside.measured_line, beside.predicted_line)};
   for (Timeline* const line : {&beside.predicted_line, &beside.measured_line}) {
     PageTimeline one{page.results.front().label, std::move(*line), {}, line == &beside.measured_line};

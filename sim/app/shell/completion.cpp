@@ -10,26 +10,6 @@
 namespace accosim {
 namespace {
 
-/// A verb that does something, or that has others, by its path: "import nccl-tests".
-struct Node {
-  std::string path;
-  const Verb* verb;
-};
-
-void add_nodes(const std::string& before, const std::vector<Verb>& verbs, std::vector<Node>& nodes) {
-  for (const Verb& verb : verbs) {
-    const std::string path = before + (before.empty() ? "" : " ") + verb.name;
-    nodes.push_back({path, &verb});
-    add_nodes(path, verb.verbs, nodes);
-  }
-}
-
-std::vector<Node> nodes_of(const std::vector<Verb>& verbs) {
-  std::vector<Node> nodes;
-  add_nodes({}, verbs, nodes);
-  return nodes;
-}
-
 /// What a value may be.
 struct Candidates {
   Texts words;
@@ -61,38 +41,38 @@ bool takes_value(const Option& option) { return !is_positional(option) && !std::
 
 // ---- bash ----
 
-void write_bash_values(std::ostream& out, const Node& node, const std::vector<Verb>& verbs) {
-  for (const Option& option : node.verb->options) {
+void write_bash_values(std::ostream& out, const std::string& path, const Verb& verb, const std::vector<Verb>& verbs) {
+  for (const Option& option : verb.options) {
     if (!takes_value(option)) continue;
     std::string pattern;
     for (const std::string& name : spellings(option))
-      pattern += fmt::format("{}'{} {}'", pattern.empty() ? "" : " | ", node.path, name);
+      pattern += fmt::format("{}'{} {}'", pattern.empty() ? "" : " | ", path, name);
     const Candidates candidates = candidates_of(option, verbs);
     out << fmt::format("    {}) words='{}'; files={} ;;\n", pattern, line_of(candidates.words),
                        candidates.files ? "yes" : "");
   }
 }
 
-void write_bash_verb(std::ostream& out, const Node& node, const std::vector<Verb>& verbs) {
-  Texts words = names_of(node.verb->verbs);
+void write_bash_verb(std::ostream& out, const std::string& path, const Verb& verb, const std::vector<Verb>& verbs) {
+  Texts words = names_of(verb.verbs);
   bool files = false;
-  for (const Option& option : node.verb->options) {
+  for (const Option& option : verb.options) {
     if (!is_positional(option)) continue;
     const Candidates candidates = candidates_of(option, verbs);
     words.insert(words.end(), candidates.words.begin(), candidates.words.end());
     files |= candidates.files;
   }
   Texts flags;
-  for (const Option& option : node.verb->options)
+  for (const Option& option : verb.options)
     if (!is_positional(option))
       for (std::string& name : spellings(option)) flags.push_back(std::move(name));
   flags.emplace_back("--help");
-  out << fmt::format("    '{}') words='{}'; files={}; flags='{}' ;;\n", node.path, line_of(words), files ? "yes" : "",
+  out << fmt::format("    '{}') words='{}'; files={}; flags='{}' ;;\n", path, line_of(words), files ? "yes" : "",
                      line_of(flags));
 }
 
 void write_bash(std::ostream& out, const std::vector<Verb>& verbs) {
-  const std::vector<Node> nodes = nodes_of(verbs);
+  const auto all = by_path(verbs);
   out << R"(# Completion of accosim for bash, written by `accosim completion bash`. Source it, or put it into
 # ~/.local/share/bash-completion/completions/accosim.
 _accosim() {
@@ -106,7 +86,7 @@ _accosim() {
     case "${verb:+$verb }${COMP_WORDS[i]}" in
 )";
   std::string paths;
-  for (const Node& node : nodes) paths += fmt::format("{}'{}'", paths.empty() ? "" : " | ", node.path);
+  for (const auto& [path, verb] : all) paths += fmt::format("{}'{}'", paths.empty() ? "" : " | ", path);
   out << "      " << paths << R"() verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       *) break ;;
     esac
@@ -115,9 +95,9 @@ _accosim() {
     '') words=')"
       << line_of(names_of(verbs)) << R"('; flags='--help --version' ;;
 )";
-  for (const Node& node : nodes) write_bash_verb(out, node, verbs);
+  for (const auto& [path, verb] : all) write_bash_verb(out, path, *verb, verbs);
   out << "  esac\n  case \"$verb $before\" in\n";
-  for (const Node& node : nodes) write_bash_values(out, node, verbs);
+  for (const auto& [path, verb] : all) write_bash_values(out, path, *verb, verbs);
   out << R"(    *) case $word in -*) words=$flags files='' ;; esac ;;
   esac
   mapfile -t COMPREPLY < <(
@@ -213,12 +193,12 @@ std::string in_fish(const std::string& text) {
   return "'" + quoted + "'";
 }
 
-void write_fish_verb(std::ostream& out, const Node& node, const std::vector<Verb>& verbs) {
-  const std::string here = fmt::format("complete -c accosim -n '__accosim_verb {}'", node.path);
-  for (const Verb& inner : node.verb->verbs)
+void write_fish_verb(std::ostream& out, const std::string& path, const Verb& verb, const std::vector<Verb>& verbs) {
+  const std::string here = fmt::format("complete -c accosim -n '__accosim_verb {}'", path);
+  for (const Verb& inner : verb.verbs)
     out << fmt::format("complete -c accosim -n '__accosim_verb {0}; and not __accosim_verb {0} {1}' -f -a {1} -d {2}\n",
-                       node.path, inner.name, in_fish(inner.help));
-  for (const Option& option : node.verb->options) {
+                       path, inner.name, in_fish(inner.help));
+  for (const Option& option : verb.options) {
     const Candidates candidates = candidates_of(option, verbs);
     std::string line = here;
     if (!is_positional(option))
@@ -244,7 +224,7 @@ void write_fish(std::ostream& out, const std::vector<Verb>& verbs) {
          "complete -c accosim -n __fish_use_subcommand -l version -d 'Print the version'\n";
   for (const Verb& verb : verbs)
     out << fmt::format("complete -c accosim -n __fish_use_subcommand -f -a {} -d {}\n", verb.name, in_fish(verb.help));
-  for (const Node& node : nodes_of(verbs)) write_fish_verb(out, node, verbs);
+  for (const auto& [path, verb] : by_path(verbs)) write_fish_verb(out, path, *verb, verbs);
 }
 
 }  // namespace

@@ -40,12 +40,8 @@ void write_entry(std::ostream& out, const std::string& term, const std::string& 
 }
 
 void write_verb(std::ostream& out, const std::string& path, const Verb& verb) {
-  if (verb.verbs.empty()) {
-    out << ".SS " << quoted(path) << '\n'
-        << in_roff(verb.help) << ".\n.PP\n.B " << quoted(usage_of(path, verb)) << '\n';
-    for (const Option& option : verb.options) write_entry(out, option_in_words(option), meaning_of(option) + ".");
-  }
-  for (const Verb& inner : verb.verbs) write_verb(out, path + " " + inner.name, inner);
+  out << ".SS " << quoted(path) << '\n' << in_roff(verb.help) << ".\n.PP\n.B " << quoted(usage_of(path, verb)) << '\n';
+  for (const Option& option : verb.options) write_entry(out, option_in_words(option), meaning_of(option) + ".");
 }
 
 }  // namespace
@@ -60,7 +56,8 @@ void write_man_page(std::ostream& out, const std::vector<Verb>& verbs) {
   write_section(out, "DESCRIPTION");
   out << in_roff(kProgramHelp) << "\nIt compares schedules, says where the time goes, and how much memory they take.\n";
   write_section(out, "VERBS");
-  for (const Verb& verb : verbs) write_verb(out, verb.name, verb);
+  for (const auto& [path, verb] : by_path(verbs))
+    if (verb->verbs.empty()) write_verb(out, path, *verb);
   write_section(out, "EXAMPLES");
   for (const auto& [command, meaning] : kExamples) write_entry(out, command, meaning);
   write_section(out, "ENVIRONMENT");
