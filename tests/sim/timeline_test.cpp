@@ -43,6 +43,16 @@ double critical_of(const ScheduleTimeline& timeline) {
   return sum;
 }
 
+double part_of(const UpdateBreakdown& breakdown, TimeUse use) {
+  return breakdown.parts[static_cast<std::size_t>(use)].value;
+}
+
+void expect_to_add_up(const UpdateBreakdown& breakdown, const std::string& what) {
+  double sum = 0;
+  for (const Seconds each : breakdown.parts) sum += each.value;
+  EXPECT_NEAR(sum / breakdown.update_time.value, 1, 1e-9) << what;
+}
+
 TEST(Timeline, OfSerialZero1IsItsPartsOneAfterTheOther) {
   // Four micro-batches of f + b on the compute lane; then T_rs on the communication lane, O / N on the compute lane and
   // T_ag, all of which nothing hides. (The count of samples is not sent where all have as many.)
@@ -109,14 +119,10 @@ TEST(Timeline, ExposedCommunicationAndPartsAreThoseOfTheResult) {
       const SteadyPlay play = steady(scenario, spec);
       const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
       const UpdateBreakdown breakdown = breakdown_of(play, result);
-      const auto part = [&](TimeUse use) { return breakdown.parts[static_cast<std::size_t>(use)].value; };
-      double sum = 0;
-      for (const Seconds each : breakdown.parts) sum += each.value;
-      const double update = result.update_time.value;
-      EXPECT_NEAR(sum / update, 1, 1e-9) << spec.label << seed;
-      EXPECT_NEAR(part(TimeUse::kExposedCommunication) / update, result.exposed_communication.value / update, 1e-9);
-      EXPECT_NEAR((part(TimeUse::kExposedCommunication) + part(TimeUse::kWaiting)) / update, result.gpu_idle_fraction,
-                  1e-9);
+      expect_to_add_up(breakdown, spec.label + std::to_string(seed));
+      const double update = result.update_time.value, exposed = part_of(breakdown, TimeUse::kExposedCommunication);
+      EXPECT_NEAR(exposed / update, result.exposed_communication.value / update, 1e-9);
+      EXPECT_NEAR((exposed + part_of(breakdown, TimeUse::kWaiting)) / update, result.gpu_idle_fraction, 1e-9);
       if (seed % 2 == 1) continue;
       // Identical ranks: the picture of one steady period holds what the result is the mean of.
       const ScheduleTimeline timeline = timeline_of(spec, play, {});
@@ -144,16 +150,14 @@ TEST(Breakdown, APauseIsIdleButForWhatOthersComputeMeanwhile) {
   for (const ScheduleSpec& spec : {scenario.schedules[0], scenario.schedules[3]}) {
     const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);
     const UpdateBreakdown breakdown = breakdown_of(steady(scenario, spec), result);
-    const auto part = [&](TimeUse use) { return breakdown.parts[static_cast<std::size_t>(use)].value; };
-    double sum = 0;
-    for (const Seconds each : breakdown.parts) sum += each.value;
-    const double whole = result.update_time.value;
-    EXPECT_NEAR(sum / whole, 1, 1e-9) << spec.label;
-    const double idle = part(TimeUse::kExposedCommunication) + part(TimeUse::kWaiting) + part(TimeUse::kPauses);
+    expect_to_add_up(breakdown, spec.label);
+    const double whole = result.update_time.value, paused = part_of(breakdown, TimeUse::kPauses);
+    const double idle =
+        part_of(breakdown, TimeUse::kExposedCommunication) + part_of(breakdown, TimeUse::kWaiting) + paused;
     EXPECT_NEAR(idle / whole, result.gpu_idle_fraction, 1e-9) << spec.label;
-    EXPECT_GT(part(TimeUse::kPauses), 0) << spec.label;
+    EXPECT_GT(paused, 0) << spec.label;
     if (spec.name == "zero1") {
-      EXPECT_NEAR(part(TimeUse::kPauses), 10 * update.value / 100, 1e-6 * whole);
+      EXPECT_NEAR(paused, 10 * update.value / 100, 1e-6 * whole);
     }
   }
 }
