@@ -17,12 +17,18 @@
 namespace accosim {
 namespace {
 
+/// Parts of one colour.
+struct Use {
+  const char* name;
+  Fill fill;
+};
+
 struct BarPart {
+  std::size_t use = 0;  ///< of BarChart::uses
   std::string name;
   double value = 0;
   std::string text;   ///< the value as it is written
   std::string brief;  ///< the same in the unit of the axis, where there is little room; empty: there is none
-  Fill fill;
 };
 
 struct Bar {
@@ -35,10 +41,10 @@ struct Bar {
 
 struct BarChart {
   PlotHeading heading;
-  std::vector<Bar> bars;
-  std::vector<LegendEntry> legend;
-  double unit = 1;   ///< of the axis, in that of the values
-  std::string axis;  ///< "time (s)"
+  std::vector<Use> uses;
+  std::vector<Bar> bars{};
+  double unit = 1;     ///< of the axis, in that of the values
+  std::string axis{};  ///< "time (s)"
 };
 
 constexpr double kBar = 24, kListLine = 14, kSmall = 10.5, kGap = 12;
@@ -82,7 +88,7 @@ Row row_of(const Bar& bar, const Scale& x, double width) {
   return row;
 }
 
-void draw_bar(Svg& svg, const Bar& bar, const Row& row, const Scale& x, double top) {
+void draw_bar(Svg& svg, const Bar& bar, const std::vector<Use>& uses, const Row& row, const Scale& x, double top) {
   const double names = x.from - kPlotMargin - 8;
   svg.text(kPlotMargin, top + 12, cut_to_pixels(bar.name, names, 12, true), {.bold = true});
   svg.text(kPlotMargin, top + 26, cut_to_pixels(bar.detail, names, kSmall),
@@ -91,9 +97,10 @@ void draw_bar(Svg& svg, const Bar& bar, const Row& row, const Scale& x, double t
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const BarPart& part = bar.parts[i];
     if (part.value <= 0) continue;
+    const Fill fill = uses[part.use].fill;
     const Box box{x.at(value), top, x.at(value + part.value) - x.at(value), kBar};
-    svg.rect(box, svg.paint(part.fill), {part.fill.hue == Hue::kPaper ? svg.ground().dim : svg.ground().paper, 0.8});
-    if (row.labelled[i]) draw_label(svg, box, part.fill, row.brief[i] ? part.brief : part.text, kSmall);
+    svg.rect(box, svg.paint(fill), {fill.hue == Hue::kPaper ? svg.ground().dim : svg.ground().paper, 0.8});
+    if (row.labelled[i]) draw_label(svg, box, fill, row.brief[i] ? part.brief : part.text, kSmall);
     value += part.value;
   }
   if (bar.high > bar.low) draw_whisker(svg, x.at(bar.low), x.at(bar.high), top - 6, 3.5);
@@ -105,10 +112,26 @@ void draw_bar(Svg& svg, const Bar& bar, const Row& row, const Scale& x, double t
              {.size = kSmall, .colour = svg.ground().dim, .halo = true});
 }
 
+/// Of the uses those that a bar has a part of.
+std::vector<LegendEntry> legend_of(const BarChart& chart) {
+  std::vector<bool> there(chart.uses.size());
+  bool limited = false;
+  for (const Bar& bar : chart.bars) {
+    for (const BarPart& part : bar.parts) there[part.use] = there[part.use] || part.value > 0;
+    limited = limited || bar.limit;
+  }
+  std::vector<LegendEntry> legend;
+  for (std::size_t use = 0; use < there.size(); ++use)
+    if (there[use]) legend.push_back({chart.uses[use].name, chart.uses[use].fill, LegendEntry::Shape::kBox});
+  legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
+  if (limited) legend.push_back({"capacity", {}, LegendEntry::Shape::kLine});
+  return legend;
+}
+
 /// Parts that are too narrow for their number are listed below their bar.
 std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   Svg svg(style.theme, style.width, chart.heading.title);
-  const double top = draw_legend(svg, chart.legend, draw_heading(svg, chart.heading)) + 8;
+  const double top = draw_legend(svg, legend_of(chart), draw_heading(svg, chart.heading)) + 8;
   double most = 0;
   for (const Bar& bar : chart.bars) {
     double sum = 0;
@@ -123,23 +146,21 @@ std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   draw_unit_columns(svg, x, chart.unit, top, bottom, chart.axis);
   double y = top;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    draw_bar(svg, chart.bars[i], rows[i], x, y + 14);
+    draw_bar(svg, chart.bars[i], chart.uses, rows[i], x, y + 14);
     y += rows[i].height();
   }
   return svg.take(bottom + 46);
 }
 
-Fill fill_of(TimeUse use) {
-  switch (use) {
-    case TimeUse::kComputation: return {Hue::kBlue};
-    case TimeUse::kOptimizer: return fill_of(Activity::kOptimizer);
-    case TimeUse::kCopies: return fill_of(Activity::kCopy);
-    case TimeUse::kExposedCommunication: return fill_of(Activity::kExposedCommunication);
-    case TimeUse::kWaiting: return fill_of(Activity::kWaiting);
-    case TimeUse::kPauses: return fill_of(Activity::kPause);
-    case TimeUse::kHost: break;
-  }
-  return fill_of(Activity::kHost);
+/// In the order of TimeUse, each in the colour that a timeline has for it.
+std::vector<Use> time_uses() {
+  constexpr std::array<Activity, kTimeUses> kAsThese = {
+      Activity::kBackward, Activity::kOptimizer, Activity::kCopy, Activity::kHost, Activity::kExposedCommunication,
+      Activity::kWaiting,  Activity::kPause};
+  std::vector<Use> uses;
+  for (std::size_t i = 0; i < kAsThese.size(); ++i)
+    uses.push_back({name_of(static_cast<TimeUse>(i)), fill_of(kAsThese[i])});
+  return uses;
 }
 
 bool has_grown(const UpdateBreakdown& breakdown) { return std::abs(breakdown.batch_inflation - 1) > 5e-3; }
@@ -150,12 +171,11 @@ Bar bar_of(const UpdateBreakdown& breakdown) {
   bar.name = breakdown.label;
   const double share = has_grown(breakdown) ? 1 / breakdown.batch_inflation : 1;
   if (has_grown(breakdown)) bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
-  for (int i = 0; i < kTimeUses; ++i) {
-    const auto use = static_cast<TimeUse>(i);
-    const Seconds time = share * breakdown.parts[static_cast<std::size_t>(i)];
+  for (std::size_t use = 0; use < breakdown.parts.size(); ++use) {
+    const Seconds time = share * breakdown.parts[use];
     constexpr double kNothing = 1e-6;  // of the update: what rounding leaves
     if (time > kNothing * share * breakdown.update_time)
-      bar.parts.push_back({name_of(use), time.value, human_time(time), "", fill_of(use)});
+      bar.parts.push_back({use, name_of(static_cast<TimeUse>(use)), time.value, human_time(time), ""});
   }
   bar.total = fmt::format("{} ({})", human_time(share * breakdown.update_time),
                           human_range(human_time(share * breakdown.low), human_time(share * breakdown.high)));
@@ -164,18 +184,13 @@ Bar bar_of(const UpdateBreakdown& breakdown) {
   return bar;
 }
 
-/// Parts of one colour.
-struct Use {
-  const char* name;
-  Fill fill;
-};
-constexpr std::array<Use, 7> kUses = {{{"parameters", {Hue::kBlue}},
-                                       {"gradients", {Hue::kOrange, Pattern::kDots}},
-                                       {"optimizer states", {Hue::kGreen, Pattern::kVertical}},
-                                       {"communication buffers", {Hue::kVermillion, Pattern::kRising}},
-                                       {"activations", {Hue::kSky}},
-                                       {"logits and loss", {Hue::kPurple, Pattern::kHorizontal}},
-                                       {"allocator and context", {Hue::kGrey}}}};
+constexpr std::array<Use, 7> kMemoryUses = {{{"parameters", {Hue::kBlue}},
+                                             {"gradients", {Hue::kOrange, Pattern::kDots}},
+                                             {"optimizer states", {Hue::kGreen, Pattern::kVertical}},
+                                             {"communication buffers", {Hue::kVermillion, Pattern::kRising}},
+                                             {"activations", {Hue::kSky}},
+                                             {"logits and loss", {Hue::kPurple, Pattern::kHorizontal}},
+                                             {"allocator and context", {Hue::kGrey}}}};
 
 std::size_t use_of(MemoryUse part) {
   switch (part) {
@@ -209,15 +224,14 @@ const char* in_words(FitVerdict verdict) {
   return verdict == FitVerdict::kFits ? "fits" : verdict == FitVerdict::kTight ? "tight" : "does not fit";
 }
 
-/// In the order of kUses, so that equal colours stand together.
+/// In the order of kMemoryUses, so that equal colours stand together.
 std::vector<BarPart> parts_of(const MemoryParts& parts, double unit) {
   std::vector<BarPart> result;
-  for (std::size_t use = 0; use < kUses.size(); ++use)
+  for (std::size_t use = 0; use < kMemoryUses.size(); ++use)
     for (const MemoryPart& part : parts.parts)
       if (use_of(part.use) == use)
-        result.push_back({name_of(part.use), part.bytes.value, human_memory(part.bytes),
-                          fmt::format("{:.{}f}", part.bytes.value / unit, part.bytes.value < 9.95 * unit ? 1 : 0),
-                          kUses[use].fill});
+        result.push_back({use, name_of(part.use), part.bytes.value, human_memory(part.bytes),
+                          fmt::format("{:.{}f}", part.bytes.value / unit, part.bytes.value < 9.95 * unit ? 1 : 0)});
   return result;
 }
 
@@ -225,21 +239,12 @@ std::vector<BarPart> parts_of(const MemoryParts& parts, double unit) {
 
 std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBreakdown>& breakdowns,
                           const PlotStyle& style) {
-  BarChart chart;
-  chart.heading = heading;
+  BarChart chart{heading, time_uses()};
   Seconds longest;
   for (const UpdateBreakdown& breakdown : breakdowns) {
     const Bar& bar = chart.bars.emplace_back(bar_of(breakdown));
     longest = std::max({longest, Seconds{bar.high}, has_grown(breakdown) ? Seconds{} : breakdown.update_time});
   }
-  for (int i = 0; i < kTimeUses; ++i) {
-    const std::string name = name_of(static_cast<TimeUse>(i));
-    const bool there = std::any_of(chart.bars.begin(), chart.bars.end(), [&](const Bar& bar) {
-      return std::any_of(bar.parts.begin(), bar.parts.end(), [&](const BarPart& part) { return part.name == name; });
-    });
-    if (there) chart.legend.push_back({name, fill_of(static_cast<TimeUse>(i)), LegendEntry::Shape::kBox});
-  }
-  chart.legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
   const TimeUnit unit = time_unit(longest);
   chart.unit = unit.size.value;
   const bool grown = std::any_of(breakdowns.begin(), breakdowns.end(), has_grown);
@@ -249,9 +254,7 @@ std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBr
 }
 
 std::string memory_svg(const PlotHeading& heading, const std::vector<MemoryBar>& bars, const PlotStyle& style) {
-  BarChart chart;
-  chart.heading = heading;
-  std::array<bool, kUses.size()> there{};
+  BarChart chart{heading, {kMemoryUses.begin(), kMemoryUses.end()}};
   double most = 0;
   for (const MemoryBar& memory : bars) most = std::max({most, memory.high.value, memory.capacity.value});
   constexpr double kGiB = 0x1p30, kMiB = 0x1p20;
@@ -269,13 +272,7 @@ std::string memory_svg(const PlotHeading& heading, const std::vector<MemoryBar>&
     bar.total = fmt::format("{} of {}: {}", human_memory(memory.parts.total()), human_memory(memory.capacity),
                             in_words(memory.fit.verdict));
     chart.bars.push_back(bar);
-    for (const MemoryPart& part : memory.parts.parts)
-      if (part.bytes > Bytes{0}) there[use_of(part.use)] = true;
   }
-  for (std::size_t use = 0; use < kUses.size(); ++use)
-    if (there[use]) chart.legend.push_back({kUses[use].name, kUses[use].fill, LegendEntry::Shape::kBox});
-  chart.legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
-  chart.legend.push_back({"capacity", {}, LegendEntry::Shape::kLine});
   return bar_chart_svg(chart, style);
 }
 

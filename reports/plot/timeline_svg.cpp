@@ -76,14 +76,14 @@ void draw_critical(Svg& svg, const TimelineLane& lane, const Scale& x, double y)
   const auto flush = [&] {
     if (to > from) shape += fmt::format("M{} {}H{}", pixels(x.at(from)), pixels(y), pixels(x.at(to)));
   };
-  for (const TimelineSpan& span : lane.critical) {
-    if (to >= from && span.begin <= to + 0.5 * pixel) {
-      to = std::max(to, span.end);
+  for (const auto& [begin, end] : lane.critical) {
+    if (to >= from && begin <= to + 0.5 * pixel) {
+      to = std::max(to, end);
       continue;
     }
     flush();
-    from = span.begin;
-    to = span.end;
+    from = begin;
+    to = end;
   }
   flush();
   svg.path(shape, "none", {svg.ground().ink, 3});

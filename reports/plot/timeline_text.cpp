@@ -50,13 +50,13 @@ std::vector<TimelineSpan> on_path(const TimelineRank& rank) {
   std::vector<TimelineSpan> spans;
   for (const TimelineLane& lane : rank.lanes) {
     auto span = lane.spans.begin();
-    for (const TimelineSpan& stretch : lane.critical) {
-      for (; span != lane.spans.end() && span->end <= stretch.begin; ++span) {
+    for (const auto& [begin, end] : lane.critical) {
+      for (; span != lane.spans.end() && span->end <= begin; ++span) {
       }
-      for (auto each = span; each != lane.spans.end() && each->begin < stretch.end; ++each) {
+      for (auto each = span; each != lane.spans.end() && each->begin < end; ++each) {
         spans.push_back(*each);
-        spans.back().begin = std::max(each->begin, stretch.begin);
-        spans.back().end = std::min(each->end, stretch.end);
+        spans.back().begin = std::max(each->begin, begin);
+        spans.back().end = std::min(each->end, end);
       }
     }
   }

@@ -6,15 +6,15 @@
 #include <utility>
 
 #include "sim/evaluation/stretches.hpp"
+#include "sim/explain/played_spans.hpp"
 #include "sim/graph/counted.hpp"
 
 namespace accosim {
 namespace {
 
-/// What a rank did, and when its updates ended.
+/// What a rank did.
 struct RankTime {
   std::array<Stretches, kTimeUses> doing;
-  std::vector<double> updates;
   std::vector<CountedTimes> counted;
 };
 
@@ -64,7 +64,6 @@ std::vector<RankTime> times_of(const SteadyPlay& play) {
   for (const Span& span : play.spans) {
     RankTime& rank = ranks[span.rank];
     const Label& label = graph.labels[span.label];
-    if (label.mark == Mark::kUpdate) rank.updates.push_back(span.end.value);
     if (label.cls == OpClass::kCounted)
       rank.counted.push_back(counted_of(span));
     else if (label.mark == Mark::kNone)
@@ -90,11 +89,8 @@ std::array<double, kTimeUses> parts_between(const RankTime& rank, double from, d
   return parts;
 }
 
-/// The same per update of the steady ones.
-std::array<double, kTimeUses> parts_of(const RankTime& rank, const Measured& measured, int updates_per_mark) {
-  const double from = rank.updates[measured.first];
-  const double to = rank.updates[measured.last];
-  const double updates = (measured.last - measured.first) * updates_per_mark;
+/// The same of so many updates, those from `from` to `to`, per update.
+std::array<double, kTimeUses> parts_of(const RankTime& rank, double from, double to, double updates) {
   std::array<double, kTimeUses> parts = parts_between(rank, from, to);
   for (const CountedTimes& counted : rank.counted) {
     if (counted.from < from || counted.to > to) continue;
@@ -113,12 +109,14 @@ UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
   UpdateBreakdown breakdown{
       result.label, result.update_time, result.update_time_low, result.update_time_high, result.batch_inflation, {}};
   const std::vector<RankTime> ranks = times_of(play);
+  const std::vector<std::vector<double>> ends = update_ends(play);
   const EventGraph& graph = play.folded.graph;
   const double updates = (play.measured.last - play.measured.first) * graph.updates_per_mark;
   Seconds meanwhile, paused;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const double share = 1.0 * graph.ranks[r].multiplicity / play.costs->ranks();
-    const std::array<double, kTimeUses> parts = parts_of(ranks[r], play.measured, graph.updates_per_mark);
+    const std::array<double, kTimeUses> parts =
+        parts_of(ranks[r], ends[r][play.measured.first], ends[r][play.measured.last], updates);
     for (std::size_t use = 0; use < parts.size(); ++use) breakdown.parts[use] += Seconds{share * parts[use]};
     // Ranks that accumulate while others pause compute more than this play, which is without pauses.
     const RankMeasure& measure = play.measured.ranks[r];

@@ -17,6 +17,7 @@
 #include "models/price/interval.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/critical_path.hpp"
+#include "sim/explain/played_spans.hpp"
 #include "sim/explain/windows.hpp"
 #include "sim/graph/counted.hpp"
 #include "sim/schedules/groups.hpp"
@@ -100,7 +101,6 @@ std::string choice_in_words(const CollectiveRow& row) {
 
 std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   const EventGraph& graph = play.folded.graph;
-  const Program& program = graph.programs[graph.ranks.front().program];
   const Seconds begin = play.measured.last_begin, end = play.measured.last_end;
   std::vector<CountedTimes> counted;
   for (const Span& span : play.spans)
@@ -109,7 +109,7 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play) {
   std::vector<std::pair<PlanRequest, CollectiveRow>> rows;
   for (const Span& span : play.spans) {
     if (span.rank != 0 || span.rendezvous < 0 || span.begin < begin || span.begin >= end) continue;
-    const Op& op = program.lanes[span.lane][span.op];
+    const Op& op = op_of(graph, span);
     if (op.kind != OpKind::kCollective) continue;
     const PlanRequest& request = graph.requests[op.plan];
     auto same = std::ranges::find_if(rows, [&](const auto& row) { return looks_alike(row.first, request); });

@@ -6,34 +6,21 @@
 #include <utility>
 
 #include "models/base/errors.hpp"
+#include "sim/explain/played_spans.hpp"
 
 namespace accosim {
 namespace {
 
-struct UpdateWindow {
-  double from = 0, to = 0;
-};
-
-double end_of(const Span& span) { return span.end.value + static_cast<double>(span.repeat - 1) * span.period.value; }
-
-/// The last update of each rank of the folded graph.
-std::vector<UpdateWindow> windows_of(const SteadyPlay& play) {
-  std::vector<UpdateWindow> windows(play.folded.graph.ranks.size());
-  for (const Span& span : play.spans)
-    if (play.folded.graph.labels[span.label].mark == Mark::kUpdate)
-      windows[span.rank] = {windows[span.rank].to, span.end.value};
-  return windows;
-}
-
 /// Fills one row from the spans of its rank.
 class RowFiller {
  public:
-  /// `under_way`: micro-batches whose backward passes are to come when the update begins.
-  RowFiller(const SteadyPlay& play, UpdateWindow own, UpdateWindow shown, int under_way)
-      : play_(play), own_(own), shown_(shown), under_way_(under_way) {}
+  /// `own`: the rank's last update. `shown`: what is drawn, the first stage's. `under_way`: micro-batches whose
+  /// backward passes are to come when the update begins.
+  RowFiller(const EventGraph& graph, Stretch own, Stretch shown, int under_way)
+      : graph_(graph), own_(own), shown_(shown), under_way_(under_way) {}
 
   void add(const Span& span) {
-    const Label& label = play_.folded.graph.labels[span.label];
+    const Label& label = graph_.labels[span.label];
     if (label.cls == OpClass::kForward || label.cls == OpClass::kBackward)
       add_pass(span, label.cls == OpClass::kForward);
     else if (label.mark == Mark::kNone && !is_message(span))
@@ -51,23 +38,16 @@ class RowFiller {
   }
 
  private:
-  const Op& op_of(const Span& span) const {
-    const EventGraph& graph = play_.folded.graph;
-    const Program& program = graph.programs[graph.ranks[span.rank].program];
-    return program.lanes[span.lane][span.op];
-  }
-
   bool is_message(const Span& span) const {
-    if (span.rendezvous < 0) return false;
-    return play_.folded.graph.requests[op_of(span).plan].kind == CollectiveKind::kSend;
+    return span.rendezvous >= 0 && graph_.requests[op_of(graph_, span).plan].kind == CollectiveKind::kSend;
   }
 
   void add_pass(const Span& span, bool forward) {
     constexpr double kRounding = 1e-12;
-    if (span.begin.value < own_.from - kRounding || span.begin.value >= own_.to) return;
-    const Op& op = op_of(span);
+    if (span.begin.value < own_.first - kRounding || span.begin.value >= own_.second) return;
+    const Op& op = op_of(graph_, span);
     int& done = done_[forward ? 1 : 0].try_emplace(op.pass, forward ? under_way_ : 0).first->second;
-    const double begin = span.begin.value - shown_.from, end = end_of(span) - shown_.from;
+    const double begin = span.begin.value - shown_.first, end = end_of(span) - shown_.first;
     const bool goes_on = !numbers_.empty() && numbers_.back() == op.pass && row_.passes.back().micro_batch == done &&
                          begin <= row_.passes.back().end + kRounding;
     if (goes_on) {
@@ -80,15 +60,15 @@ class RowFiller {
   }
 
   void add_other(const Span& span, OpClass cls) {
-    const double begin = std::max(span.begin.value, shown_.from), end = std::min(end_of(span), shown_.to);
+    const double begin = std::max(span.begin.value, shown_.first), end = std::min(end_of(span), shown_.second);
     if (begin >= end) return;
     Activity activity = activity_of(cls);
     if (activity == Activity::kHiddenCommunication) activity = Activity::kExposedCommunication;
-    row_.others.push_back({activity, span.label, begin - shown_.from, end - shown_.from, 1});
+    row_.others.push_back({activity, span.label, begin - shown_.first, end - shown_.first, 1});
   }
 
-  const SteadyPlay& play_;
-  UpdateWindow own_, shown_;
+  const EventGraph& graph_;
+  Stretch own_, shown_;
   int under_way_;
   PipelineRow row_;
   std::map<int, int> done_[2];  // by direction and number of a pass, how many micro-batches
@@ -99,22 +79,22 @@ class RowFiller {
 
 PipelineChart pipeline_chart(const ScheduleSpec& spec, const SteadyPlay& play) {
   const Layout& layout = play.costs->layout;
-  const std::vector<UpdateWindow> windows = windows_of(play);
+  const std::vector<Stretch> updates = last_updates(play);
   PipelineChart chart;
   chart.label = spec.label;
   chart.parallel = play.costs->parallel;
-  const UpdateWindow shown = windows[play.folded.class_of[0]];
-  chart.length = Seconds{shown.to - shown.from};
+  const Stretch shown = updates[play.folded.class_of[0]];
+  chart.length = Seconds{shown.second - shown.first};
   for (int stage = 0; stage < chart.parallel.pipeline; ++stage) {
     GridCoordinates at = coordinates_of(layout, 0);
     at[static_cast<std::size_t>(Dim::kPipeline)] = stage;
-    const int rank = rank_at(layout, at), folded = play.folded.class_of[rank];
-    RowFiller filler(play, windows[folded], shown, spec.pipeline_flush ? 0 : chart.parallel.pipeline - 1 - stage);
+    const int folded = play.folded.class_of[rank_at(layout, at)];
+    RowFiller filler(play.folded.graph, updates[folded], shown,
+                     spec.pipeline_flush ? 0 : chart.parallel.pipeline - 1 - stage);
     for (const Span& span : play.spans)
       if (span.rank == folded) filler.add(span);
-    PipelineRow& row = chart.rows.emplace_back(std::move(filler).take());
-    row.stage = stage;
-    row.rank = rank;
+    chart.rows.push_back(std::move(filler).take());
+    chart.rows.back().stage = stage;
   }
   return chart;
 }

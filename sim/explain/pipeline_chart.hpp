@@ -18,14 +18,13 @@ namespace accosim {
 struct PipelinePass {
   bool forward = true;
   int chunk = 0;
-  int micro_batch =
-      0;  ///< from 0: of the update, or of the next one, which begins beside it in a pipeline that is not drained
+  /// From 0: of the update, or of the next one, which begins beside it in a pipeline that is not drained.
+  int micro_batch = 0;
   double begin = 0, end = 0;
 };
 
 struct PipelineRow {
   int stage = 0;
-  int rank = 0;
   std::vector<PipelinePass> passes;  ///< in order
   /// What else the stage does or sends, but for messages to its neighbours; part of it may be beside passes.
   std::vector<TimelineSpan> others;

@@ -8,6 +8,7 @@
 
 #include "models/collectives/collectives.hpp"
 #include "sim/evaluation/stretches.hpp"
+#include "sim/explain/played_spans.hpp"
 #include "sim/graph/counted.hpp"
 #include "sim/schedules/groups.hpp"
 
@@ -39,23 +40,20 @@ struct RankTime {
   std::vector<Span> others;  // beside passes
 };
 
-double end_of(const Span& span) { return span.end.value + static_cast<double>(span.repeat - 1) * span.period.value; }
-
-Along along_of(const SteadyPlay& play, const Span& span) {
-  const EventGraph& graph = play.folded.graph;
-  const Program& program = graph.programs[graph.ranks[span.rank].program];
-  return along_of(play.costs->layout, graph.requests[program.lanes[span.lane][span.op].plan].ranks);
-}
-
 void add(RankTime& rank, const SteadyPlay& play, const Span& span) {
+  const EventGraph& graph = play.folded.graph;
   const Stretch stretch{span.begin.value, end_of(span)};
-  switch (play.folded.graph.labels[span.label].cls) {
+  switch (graph.labels[span.label].cls) {
     case OpClass::kForward:
     case OpClass::kBackward:
       rank.passes.push_back(stretch);
       rank.busy.push_back(stretch);
       return;
-    case OpClass::kCommunication: rank.communicating[along_of(play, span)].push_back(stretch); break;
+    case OpClass::kCommunication: {
+      const Along along = along_of(play.costs->layout, graph.requests[op_of(graph, span).plan].ranks);
+      rank.communicating[along].push_back(stretch);
+      break;
+    }
     case OpClass::kCounted: rank.counted.push_back(counted_of(span)); return;
     case OpClass::kMark: return;
     case OpClass::kPause:
@@ -66,16 +64,11 @@ void add(RankTime& rank, const SteadyPlay& play, const Span& span) {
 }
 
 std::vector<RankTime> times_of(const SteadyPlay& play) {
-  const EventGraph& graph = play.folded.graph;
-  std::vector<RankTime> ranks(graph.ranks.size());
+  std::vector<RankTime> ranks;
+  for (const auto& [from, to] : last_updates(play)) ranks.push_back({.from = from, .to = to});
   for (const Span& span : play.spans) {
     RankTime& rank = ranks[span.rank];
-    const Mark mark = graph.labels[span.label].mark;
-    if (mark == Mark::kUpdate) {
-      rank.from = rank.to;
-      rank.to = span.end.value;
-    }
-    if (mark == Mark::kNone)
+    if (play.folded.graph.labels[span.label].mark == Mark::kNone)
       add(rank, play, span);
     else
       rank.rounds.push_back(span.end.value);

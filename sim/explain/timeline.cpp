@@ -9,26 +9,17 @@
 
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/stretches.hpp"
+#include "sim/explain/played_spans.hpp"
 
 namespace accosim {
 namespace {
 
 constexpr std::int64_t kMostRepeats = 2000;  // of a loop's body, drawn one by one
 
-double end_of(const Span& span) { return span.end.value + static_cast<double>(span.repeat - 1) * span.period.value; }
-
 struct Extent {
   double from = 0, to = 0;
   int last = 0;  // the update that ends at `to`
 };
-
-/// Where each rank of the folded graph ended its updates.
-std::vector<std::vector<double>> update_ends(const SteadyPlay& play) {
-  std::vector<std::vector<double>> ends(play.folded.graph.ranks.size());
-  for (const Span& span : play.spans)
-    if (play.folded.graph.labels[span.label].mark == Mark::kUpdate) ends[span.rank].push_back(span.end.value);
-  return ends;
-}
 
 /// The last update whose end all ranks saw while they still had something to do: a rank that is ahead stops earlier.
 int last_seen_by_all(const std::vector<std::vector<double>>& ends) {
@@ -194,19 +185,19 @@ std::vector<TimelineRank> all_ranks(const SteadyPlay& play, Extent extent) {
 
 void add_critical(std::vector<TimelineRank>& ranks, const SteadyPlay& play, Extent extent) {
   for (const PathStretch& stretch : critical_stretches(play, extent.last, Seconds{extent.from})) {
-    std::vector<TimelineSpan>& critical = ranks[stretch.rank].lanes[stretch.lane].critical;
+    Stretches& critical = ranks[stretch.rank].lanes[stretch.lane].critical;
     const double begin = stretch.begin.value - extent.from, end = stretch.end.value - extent.from;
-    if (!critical.empty() && begin <= critical.back().end + 1e-12)
-      critical.back().end = std::max(critical.back().end, end);
+    if (!critical.empty() && begin <= critical.back().second + 1e-12)
+      critical.back().second = std::max(critical.back().second, end);
     else
-      critical.push_back({Activity::kForward, 0, begin, end, 1});
+      critical.emplace_back(begin, end);
   }
 }
 
 double on_path(const TimelineRank& rank) {
   double sum = 0;
   for (const TimelineLane& lane : rank.lanes)
-    for (const TimelineSpan& span : lane.critical) sum += span.end - span.begin;
+    for (const auto& [begin, end] : lane.critical) sum += end - begin;
   return sum;
 }
 
@@ -235,9 +226,9 @@ std::vector<TimelineRank> folded(std::vector<TimelineRank> ranks, double close) 
     }
     same->alike += rank.alike;
     for (std::size_t lane = 0; lane < rank.lanes.size(); ++lane) {
-      std::vector<TimelineSpan>& critical = same->lanes[lane].critical;
+      Stretches& critical = same->lanes[lane].critical;
       critical.insert(critical.end(), rank.lanes[lane].critical.begin(), rank.lanes[lane].critical.end());
-      std::ranges::sort(critical, {}, &TimelineSpan::begin);
+      std::ranges::sort(critical, {}, &Stretch::first);
     }
   }
   return result;
@@ -290,10 +281,7 @@ ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, c
     std::erase_if(rank.lanes, [](const TimelineLane& lane) { return lane.spans.empty(); });
   timeline.ranks = folded(std::move(ranks), 1e-9 * timeline.length.value);
   timeline.left_out = keep(timeline.ranks, options.ranks);
-  const double period = play.measured.periodic ? play.measured.last - play.measured.first : 1;
-  timeline.updates = options.updates > 0 ? options.updates : period * timeline.updates_per_mark;
   timeline.cut = options.updates == 0 && timeline.length >= (1 - 1e-9) * options.longest;
-  if (timeline.cut) timeline.updates = timeline.length / play.measured.update_time;
   return timeline;
 }
 

@@ -12,6 +12,7 @@
 #include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
+#include "sim/evaluation/stretches.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -55,8 +56,8 @@ struct TimelineSpan {
 
 struct TimelineLane {
   std::string name;
-  std::vector<TimelineSpan> spans;     ///< in order
-  std::vector<TimelineSpan> critical;  ///< what of them the critical path goes through; only begin and end count
+  std::vector<TimelineSpan> spans;  ///< in order
+  Stretches critical;               ///< what of them the critical path goes through
 };
 
 struct TimelineRank {
@@ -72,7 +73,6 @@ struct TimelineRank {
 struct ScheduleTimeline {
   std::string label;
   Seconds length;            ///< of the picture
-  double updates = 1;        ///< in it
   int updates_per_mark = 1;  ///< EventGraph's
   bool cut = false;          ///< the steady period is longer: these are its last updates
   bool drawn = false;        ///< micro-batches are drawn, so other updates look different

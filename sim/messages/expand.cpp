@@ -8,7 +8,10 @@
 namespace accosim {
 namespace {
 
-int size_of(const std::vector<int>& list) { return static_cast<int>(list.size()); }
+template <typename List>
+int size_of(const List& list) {
+  return static_cast<int>(list.size());
+}
 
 /// The node at place i of a tree. The second tree is the first one mirrored or, of an odd number of nodes, moved on by
 /// one.
@@ -17,17 +20,18 @@ int in_tree(int nodes, int i, bool second) {
   return nodes % 2 == 0 ? nodes - 1 - i : (i + 1) % nodes;
 }
 
-MessageChunk chunk_of(Bytes m, const StepLinks& links) {
+/// The messages of a chunk.
+std::vector<Bytes> chunk_of(Bytes m, const StepLinks& links) {
   const int most = m > kLeastSlice ? links.slices : 1;
   const Bytes slice = std::max(std::min(m, kLeastSlice), m / most);
-  MessageChunk chunk;
+  std::vector<Bytes> messages;
   Bytes rest = m;
-  while (static_cast<int>(chunk.messages.size()) + 1 < most && rest > slice) {
-    chunk.messages.push_back(slice);
+  while (size_of(messages) + 1 < most && rest > slice) {
+    messages.push_back(slice);
     rest -= slice;
   }
-  chunk.messages.push_back(rest);
-  return chunk;
+  messages.push_back(rest);
+  return messages;
 }
 
 class Expansion {
@@ -204,8 +208,7 @@ std::int64_t messages_of(const MessageGraph& graph) {
     const MessageWorker& from = graph.workers[edge.from];
     if (!graph.workers[edge.to].proxy) sends += from.ops - (from.ring ? 1 : 0);
   }
-  const auto size = [](const MessageChunk& chunk) { return static_cast<std::int64_t>(chunk.messages.size()); };
-  return sends * ((graph.chunks - 1) * size(graph.chunk) + size(graph.last));
+  return sends * ((graph.chunks - 1) * size_of(graph.chunk) + size_of(graph.last));
 }
 
 MessageGraph expand(const MessageQuery& query) { return Expansion(query).take(); }

@@ -52,21 +52,16 @@ struct MessageWorker {
   int outs = 0, out_count = 0;  ///< where its part of MessageGraph::ins and ::outs begins, and how many
 };
 
-/// What is sent at once, one message after the other.
-struct MessageChunk {
-  std::vector<Bytes> messages;
-};
-
 struct MessageGraph {
   std::vector<MessageEdge> edges;
   std::vector<MessageWorker> workers;
   std::vector<int> ins, outs;         ///< edges
   std::vector<BytesPerSecond> wires;  ///< one a queue
   int posts = 0, threads = 0;
-  std::int64_t chunks = 1;  ///< of each channel; all are `chunk` but the last
-  MessageChunk chunk, last;
-  Seconds post;          ///< of a message
-  BytesPerSecond inner;  ///< of a thread block; 0: its work takes no time
+  std::int64_t chunks = 1;         ///< of each channel; all are `chunk` but the last
+  std::vector<Bytes> chunk, last;  ///< messages, sent one after the other
+  Seconds post;                    ///< of a message
+  BytesPerSecond inner;            ///< of a thread block; 0: its work takes no time
   double flags = 1;
   int slots = kSlots;
 };

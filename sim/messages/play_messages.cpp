@@ -71,9 +71,9 @@ class MessagePlayer {
     std::uint32_t under_way = 0;
   };
 
-  std::vector<Size> sizes_of(const MessageChunk& chunk) const {
+  std::vector<Size> sizes_of(const std::vector<Bytes>& chunk) const {
     std::vector<Size> sizes;
-    for (const Bytes bytes : chunk.messages)
+    for (const Bytes bytes : chunk)
       sizes.push_back(
           {graph_.inner > BytesPerSecond{0} ? (bytes / graph_.inner).value : 0.0, graph_.flags * bytes.value});
     return sizes;

@@ -275,12 +275,13 @@ async function main() {
     assert.ok(data.length > 50000);
     await page.settle();
   }));
-  await check('names that mean harm do none', on(evil, {width: 800}, async (page) => {
-    await draws(page);
-    await page.mouse('mouseMoved', 500, 300);
-    assert.equal(await page.evaluate('window.harmed'), undefined);
-    assert.equal(await page.evaluate(`document.querySelectorAll('script').length`), 3);
-  }));
+  for (const [what, page, shows, x, y] of [['names', evil, draws, 500, 300], ['a sweep\'s names', sweptEvil, sweepDraws, 300, 400]])
+    await check(`${what} that mean harm do none`, on(page, {width: 800}, async (opened) => {
+      await shows(opened);
+      await opened.mouse('mouseMoved', x, y);
+      assert.equal(await opened.evaluate('window.harmed'), undefined);
+      assert.equal(await opened.evaluate(`document.querySelectorAll('script').length`), 3);
+    }));
   await check('nothing can be loaded', async () => {
     const page = await browser.open(plain.file);
     assert.equal(await page.evaluate(`fetch('data:text/plain,x').then(() => 'loaded', () => 'refused')`), 'refused');
@@ -309,10 +310,12 @@ async function main() {
     const stages = await page.evaluate(`[...document.querySelectorAll('#memory tbody tr')].map((row) => row.firstElementChild.textContent)`);
     assert.ok(stages.some((cell) => /^stages? 0/.test(cell)) && stages.some((cell) => /^stage.*3/.test(cell)), `${stages}`);
   }));
-  for (const [name, options] of [['light-800', {width: 800, ratio: 0.5}], ['dark-1600', {width: 1600, dark: true, ratio: 0.5}]])
-    await check(`it looks as it did: ${name}`, on(fixed, options, async (page) => {
-      await draws(page);
-      await looksAsBefore(page, name);
+  for (const [name, page, shows, options] of [
+    ['light-800', fixed, draws, {width: 800}], ['dark-1600', fixed, draws, {width: 1600, dark: true}],
+    ['sweep-light-800', sweptFixed, sweepDraws, {width: 800}], ['sweep-dark-1200', sweptFixed, sweepDraws, {width: 1200, dark: true}]])
+    await check(`it looks as it did: ${name}`, on(page, {...options, ratio: 0.5}, async (opened) => {
+      await shows(opened);
+      await looksAsBefore(opened, name);
     }));
   await check('a sweep draws, and says what the terminal says', on(swept, {width: 1600}, async (page) => {
     await sweepDraws(page);
@@ -320,17 +323,6 @@ async function main() {
   }));
   await check('a sweep\'s pickers and switches change its charts', on(swept, {}, pickersChange));
   await check('everything of a sweep has a name', on(swept, {}, allIsNamed));
-  await check('a sweep\'s names that mean harm do none', on(sweptEvil, {width: 800}, async (page) => {
-    await sweepDraws(page);
-    await page.mouse('mouseMoved', 300, 400);
-    assert.equal(await page.evaluate('window.harmed'), undefined);
-    assert.equal(await page.evaluate(`document.querySelectorAll('script').length`), 3);
-  }));
-  for (const [name, options] of [['sweep-light-800', {width: 800, ratio: 0.5}], ['sweep-dark-1200', {width: 1200, dark: true, ratio: 0.5}]])
-    await check(`it looks as it did: ${name}`, on(sweptFixed, options, async (page) => {
-      await sweepDraws(page);
-      await looksAsBefore(page, name);
-    }));
   await check('every shipped scenario, and a part of every shipped sweep, says nothing odd', async () => {
     const shipped = join(here, '../../scenarios');
     for (const file of readdirSync(shipped, {recursive: true}).filter((name) => /^(|paper.|mixes.)[^/]*\.json$/.test(name))) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "reports/human.hpp"
+#include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/dot.hpp"
 #include "tests/support/program.hpp"
@@ -111,8 +112,7 @@ TEST(Plot, ALadderNamesItsTwoSchedules) {
         std::pair(std::vector<std::string>{"--ladder", "ddp", "acco", "--schedule", "acco"},
                   "--schedule belongs to")}) {
     const ProgramRun run = accosim(plot("ladder", "finetune_2x4_a100", more));
-    EXPECT_EQ(run.exit_code, 1);
-    EXPECT_TRUE(has(run.err, said)) << run.err;
+    expect_told(run, 1, said);
     EXPECT_EQ(run.out, "");
   }
   EXPECT_TRUE(has(accosim(plot("memory", "finetune_2x4_a100", {"--ladder", "ddp", "acco"})).err,
@@ -150,15 +150,12 @@ TEST(Plot, WritesAFileByItsExtension) {
   EXPECT_EQ(wrong_in_xml(text_of(svg)), "");
   EXPECT_EQ(run(svg, {"--theme", "dark"}).exit_code, 0);  // its own, replaced
   const std::string precious = folder.write("drawing.svg", "<svg role=\"img\">by hand</svg>").string();
-  const ProgramRun kept = run(precious);
-  EXPECT_EQ(kept.exit_code, 1);
-  EXPECT_TRUE(has(kept.err, "--force")) << kept.err;
+  expect_told(run(precious), 1, "--force");
   EXPECT_EQ(text_of(precious), "<svg role=\"img\">by hand</svg>");
   for (const char* const name : {"picture.jpg", "picture", "picture.json"}) {
     const ProgramRun wrong = run((folder.path / name).string());
-    EXPECT_EQ(wrong.exit_code, 1);
-    EXPECT_TRUE(has(wrong.err, "a picture is .svg, .png or .pdf; name it ") && has(wrong.err, "picture.svg"))
-        << wrong.err;
+    expect_told(wrong, 1, "a picture is .svg, .png or .pdf; name it ");
+    EXPECT_TRUE(has(wrong.err, "picture.svg")) << wrong.err;
     EXPECT_FALSE(fs::exists(folder.path / name));
   }
 }
@@ -172,9 +169,8 @@ TEST(Plot, PngAndPdfComeFromTheProgramThatMakesThemOrAreRefusedWithItsPackage) {
   setenv("PATH", folder.path.c_str(), 1);  // where it is not
   const ProgramRun without = run("a.png");
   setenv("PATH", path.c_str(), 1);
-  EXPECT_EQ(without.exit_code, 4);
-  EXPECT_TRUE(has(without.err, "install the package librsvg2-bin, or name it ") && has(without.err, "a.svg"))
-      << without.err;
+  expect_told(without, 4, "install the package librsvg2-bin, or name it ");
+  EXPECT_TRUE(has(without.err, "a.svg")) << without.err;
   EXPECT_FALSE(fs::exists(folder.path / "a.png"));
   // One that fails leaves nothing behind, and neither is a stranger's file lost.
   fs::create_directory(folder.path / "bin");
@@ -198,9 +194,8 @@ TEST(Plot, WhatIsWrongIsToldBeforeTheWork) {
   EXPECT_EQ(accosim({"plot", "finetune_1x8_a100", "-o", "/dev/null"}).exit_code, 2);
   EXPECT_EQ(accosim({"plot", "--kind", "pie", "finetune_1x8_a100", "-o", "/dev/null"}).exit_code, 2);
   EXPECT_EQ(accosim({"plot", "--kind", "memory", "finetune_1x8_a100"}).exit_code, 2);
-  const ProgramRun idle = accosim(plot("memory", "finetune_1x8_a100", {"--updates", "2"}));
-  EXPECT_EQ(idle.exit_code, 1);
-  EXPECT_TRUE(has(idle.err, "--updates belongs to plot of a timeline (--kind timeline)")) << idle.err;
+  expect_told(accosim(plot("memory", "finetune_1x8_a100", {"--updates", "2"})), 1,
+              "--updates belongs to plot of a timeline (--kind timeline)");
   for (const char* const width : {"479", "10001", "wide"})
     EXPECT_EQ(accosim(plot("memory", "finetune_1x8_a100", {"--width", width})).exit_code, 2);
 }
@@ -227,14 +222,10 @@ TEST(Plot, DrawsTheCurvesOfADocumentAsAccocalDoes) {
                                   R"({"schema": "accosim.convergence/1", "batch_samples": 8, "range": {},
                                       "algorithms": [{"name": "ddp", "curves": [[[0, 0, 4], [1, 8, 3]]]},
                                                      {"name": "acco", "curves": [[[0, 0, 4], [1, 8, 3]],
-                                                                                [[0, 0, 4], [2, 8, 3]]]}]})"}) {
-    const ProgramRun run = accosim(plot("convergence", folder.write("wrong.json", wrong).string(), {}));
-    EXPECT_EQ(run.exit_code, 1) << wrong;
-    EXPECT_TRUE(has(run.err, "wrong.json:")) << run.err;
-  }
-  const ProgramRun idle = accosim(plot("convergence", document, {"--schedule", "acco"}));
-  EXPECT_EQ(idle.exit_code, 1);
-  EXPECT_TRUE(has(idle.err, "--schedule belongs to plot of a timeline")) << idle.err;
+                                                                                [[0, 0, 4], [2, 8, 3]]]}]})"})
+    expect_told(accosim(plot("convergence", folder.write("wrong.json", wrong).string(), {})), 1, "wrong.json:");
+  expect_told(accosim(plot("convergence", document, {"--schedule", "acco"})), 1,
+              "--schedule belongs to plot of a timeline");
 }
 
 TEST(Plot, TheCommittedPictureIsWhatItsCommandMakes) {
@@ -251,7 +242,7 @@ TEST(ExplainGraph, PrintsTheChosenSchedulesOfEachKindOfRank) {
   const ProgramRun run = accosim({"explain", kScenario, "--graph", "--schedule", "acco"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   for (const char* const part : {"A100-SXM4-80GB", "V100-SXM2-32GB", "Each update", "has ended"})
-    EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
+    EXPECT_TRUE(holds(run.out, part));
   EXPECT_EQ(run.out.find("zero1"), std::string::npos);
 }
 
@@ -296,8 +287,7 @@ TEST(ExplainGraph, RefusesWhatItWouldIgnoreOrSpoil) {
     std::vector<std::string> words = {"explain", kScenario};
     words.insert(words.end(), line.more.begin(), line.more.end());
     const ProgramRun run = accosim(words);
-    EXPECT_EQ(run.exit_code, line.exit_code) << run.err;
-    EXPECT_NE(run.err.find(line.says), std::string::npos) << run.err;
+    expect_told(run, line.exit_code, line.says);
     EXPECT_EQ(run.out, "");
   }
   EXPECT_EQ(text_of(notes), "mine");

@@ -46,15 +46,14 @@ TimelinePicture example(const std::string& name = "") {
   serial.label = name + "serial";
   serial.length = Seconds{2};
   serial.labels = {name + "forward", name + "all-reduce"};
-  serial.ranks = {
-      {0,
-       4,
-       name + "GPU",
-       0,
-       {{name + "compute", {{Activity::kForward, 0, 0, 1, 1}}, {{Activity::kForward, 0, 0, 1, 1}}},
-        {name + "communication", {{Activity::kExposedCommunication, 1, 1, 2, 1}}, {{Activity::kForward, 0, 1, 2, 1}}}},
-       {},
-       {2}}};
+  serial.ranks = {{0,
+                   4,
+                   name + "GPU",
+                   0,
+                   {{name + "compute", {{Activity::kForward, 0, 0, 1, 1}}, {{0, 1}}},
+                    {name + "communication", {{Activity::kExposedCommunication, 1, 1, 2, 1}}, {{1, 2}}}},
+                   {},
+                   {2}}};
   ScheduleTimeline overlapped = serial;
   overlapped.label = name + "overlapped";
   overlapped.length = Seconds{1};
@@ -292,7 +291,7 @@ TEST(Pictures, NothingIsTooMuchToDraw) {
   lane.critical.clear();
   for (int i = 0; i < 100'000; ++i) {
     lane.spans.push_back({i % 2 == 0 ? Activity::kForward : Activity::kBackward, 0, 2e-5 * i, 2e-5 * (i + 1), 1});
-    if (i % 3 == 0) lane.critical.push_back(lane.spans.back());
+    if (i % 3 == 0) lane.critical.emplace_back(2e-5 * i, 2e-5 * (i + 1));
   }
   EXPECT_LT(timeline_svg(picture, {Theme::kLight, 1600}).size(), 200'000U);
   // Of no length at all: no schedule, or times of 0.

@@ -92,16 +92,9 @@ std::vector<Json> events_of(const Json& trace, const std::string& phase) {
 // ranks of one group of the whole graph.
 TEST(Trace, DrawsTheRanksThatAreAskedForOfAFoldedGraph) {
   // Two groups of two ranks, {0, 1} and {2, 3}: 0 and 2 are alike, and 1 and 3.
-  const EventGraph folded = small_graph(2);
-  std::ostringstream out;
-  TraceWriter writer(out);
-  RanksShown shown{4, {{0, 2}, {1, 3}}, {{0}, {0}, {1}, {1}}};
-  writer.begin_schedule(folded, "acco", {}, 1, {}, shown);
-  writer.add(span_of(0, 0, kForward, 0, 1));
-  writer.add(part_of(7, 0, 1, 1, 2));
-  writer.add(part_of(7, 1, 1, 1, 2));
-  writer.finish();
-  const Json trace = Json::parse(out.str());
+  const Json trace =
+      trace_of(small_graph(2), {span_of(0, 0, kForward, 0, 1), part_of(7, 0, 1, 1, 2), part_of(7, 1, 1, 1, 2)}, {},
+               {4, {{0, 2}, {1, 3}}, {{0}, {0}, {1}, {1}}});
   std::map<std::int64_t, std::set<std::string>> slices;  // by process: 1 is rank 0
   for (const Json& event : events_of(trace, "X")) slices[event.at("pid").integer()].insert(event.at("name").text());
   const std::set<std::string> all = {"forward", "reduce-scatter"}, meeting = {"reduce-scatter"};

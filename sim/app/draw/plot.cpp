@@ -70,39 +70,23 @@ Compared compared(const Arguments& arguments) {
   return {evaluations, std::move(loaded.scenario), std::move(indices), std::move(results)};
 }
 
-/// `draw` makes the picture, which is one of `what`.
-template <class Draw>
-ExitCode plot_compared(const Arguments& arguments, const char* what, const Draw& draw) {
+std::string picture_of(const Compared& all, const Arguments& arguments) {
+  const auto& [evaluations, scenario, indices, results] = all;
+  const std::string& kind = arguments.text("--kind");
+  const PlotStyle style = style_of(arguments);
+  if (kind == "timeline")
+    return timeline_svg(timeline_picture(scenario, indices, results, evaluations, arguments), style);
+  const PlotHeading heading = heading_of(scenario);
+  if (kind == "breakdown") return breakdown_svg(heading, breakdowns_of(scenario, indices, results, evaluations), style);
+  if (kind == "pipeline") return pipeline_svg(heading, pipeline_charts(scenario, indices, evaluations), results, style);
+  return memory_svg(heading, memory_bars(results), style);
+}
+
+ExitCode plot_compared(const Arguments& arguments) {
   const Compared all = compared(arguments);
-  write_picture(arguments.text("--output"), draw(all, style_of(arguments)),
-                fmt::format("{} of {}", what, so_many(all.indices.size(), "schedule")));
+  write_picture(arguments.text("--output"), picture_of(all, arguments),
+                fmt::format("{} of {}", arguments.text("--kind"), so_many(all.indices.size(), "schedule")));
   return ExitCode::kDone;
-}
-
-ExitCode plot_timeline(const Arguments& arguments) {
-  return plot_compared(arguments, "timeline", [&](const Compared& all, const PlotStyle& style) {
-    return timeline_svg(timeline_picture(all.scenario, all.indices, all.results, all.evaluations, arguments), style);
-  });
-}
-
-ExitCode plot_breakdown(const Arguments& arguments) {
-  return plot_compared(arguments, "breakdown", [](const Compared& all, const PlotStyle& style) {
-    return breakdown_svg(heading_of(all.scenario),
-                         breakdowns_of(all.scenario, all.indices, all.results, all.evaluations), style);
-  });
-}
-
-ExitCode plot_memory(const Arguments& arguments) {
-  return plot_compared(arguments, "memory", [](const Compared& all, const PlotStyle& style) {
-    return memory_svg(heading_of(all.scenario), memory_bars(all.results), style);
-  });
-}
-
-ExitCode plot_pipeline(const Arguments& arguments) {
-  return plot_compared(arguments, "pipeline", [](const Compared& all, const PlotStyle& style) {
-    return pipeline_svg(heading_of(all.scenario), pipeline_charts(all.scenario, all.indices, all.evaluations),
-                        all.results, style);
-  });
 }
 
 ExitCode plot_ladder(const Arguments& arguments) {
@@ -196,14 +180,14 @@ Verb plot_verb() {
       .name = "plot",
       .help = "Draw a timeline, where the time goes, memory, a pipeline, a ladder, convergence or a sweep as a picture",
       .options = joined(joined(timed, winner_options()), joined({ladder_option(), tuned_option()}, cut_options())),
-      .modes = {of_kind("a timeline", "timeline", names_of(timed), plot_timeline),
-                of_kind("a breakdown", "breakdown", names_of(played), plot_breakdown),
-                of_kind("a pipeline", "pipeline", names_of(played), plot_pipeline),
+      .modes = {of_kind("a timeline", "timeline", names_of(timed), plot_compared),
+                of_kind("a breakdown", "breakdown", names_of(played), plot_compared),
+                of_kind("a pipeline", "pipeline", names_of(played), plot_compared),
                 of_kind("a ladder", "ladder", of_a_ladder, plot_ladder),
                 of_kind("convergence", "convergence", of_a_document, plot_convergence),
                 of_kind("a sweep", "curve", of_rows, plot_curve),
                 of_kind("a sweep", "map", of_a_map, plot_map),
-                {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_memory}}};
+                {.of = "of memory (--kind memory)", .reads = names_of(played), .run = plot_compared}}};
 }
 
 }  // namespace accosim
