@@ -69,13 +69,11 @@ JsonValue wins_json(const SweepRows& rows, const Merit& merit) {
 /// Value, low and high of each point after the other; null where there is none.
 JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule, Score by) {
   std::string numbers;
-  const auto add = [&](std::optional<double> value) { add_to_list(numbers, dump_json(short_number(value))); };
   for (const Row* const row : all) {
     const bool there = row != nullptr && row->done() && row->schedules[schedule].fits();
-    const Shown shown = there ? shown_of(row->schedules[schedule], by) : Shown{};
-    add(shown.value);
-    add(shown.interval ? std::optional(shown.interval->low) : shown.value);
-    add(shown.interval ? std::optional(shown.interval->high) : shown.value);
+    const std::optional<Shown> shown = there ? shown_of(row->schedules[schedule], by) : std::nullopt;
+    for (double Shown::*const figure : {&Shown::value, &Shown::low, &Shown::high})
+      add_to_list(numbers, dump_json(shown ? short_number((*shown).*figure) : JsonValue()));
   }
   return written_list(numbers);
 }

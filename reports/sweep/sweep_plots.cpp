@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -51,18 +50,14 @@ void choose_places(const SweepRows& rows, Cut& cut) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Cut one{{cut.axes.front()}, cut.at};
     const auto middle = static_cast<std::ptrdiff_t>(cut.at[i]);
-    std::vector<std::size_t> nearest(axes[i].values.size());
-    std::iota(nearest.begin(), nearest.end(), std::size_t{0});
-    const auto distance = [&](std::size_t at) { return std::abs(static_cast<std::ptrdiff_t>(at) - middle); };
-    std::stable_sort(nearest.begin(), nearest.end(),
-                     [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
-    std::ptrdiff_t most = -1;
-    for (const std::size_t at : nearest) {
+    std::pair<std::ptrdiff_t, std::ptrdiff_t> best{-1, 0};  // points that were played, and minus the distance
+    for (std::size_t at = 0; at < axes[i].values.size(); ++at) {
       one.at[i] = at;
-      const auto played = std::count_if(rows.rows.begin(), rows.rows.end(),
-                                        [&](const Row& row) { return row.done() && in_cut(row, one); });
-      if (played <= most) continue;
-      most = played;
+      const auto played =
+          std::ranges::count_if(rows.rows, [&](const Row& row) { return row.done() && in_cut(row, one); });
+      const std::pair here{played, -std::abs(static_cast<std::ptrdiff_t>(at) - middle)};
+      if (here <= best) continue;
+      best = here;
       cut.at[i] = at;
     }
   }
@@ -240,11 +235,11 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
     for (const Row& row : rows.rows) {
       if (!row.done() || !in_cut(row, cut)) continue;
       const Metrics& figures = row.schedules[s];
-      const auto [shown, interval] = shown_of(figures, by);
+      const std::optional<Shown> shown = shown_of(figures, by);
       if (!shown || !figures.fits()) continue;
-      curve.points.push_back({places[row.point[axis]], *shown});
-      curve.low.push_back(interval ? interval->low : *shown);
-      curve.high.push_back(interval ? interval->high : *shown);
+      curve.points.push_back({places[row.point[axis]], shown->value});
+      curve.low.push_back(shown->low);
+      curve.high.push_back(shown->high);
       panel.low = std::min(panel.low, curve.low.back());
       panel.high = std::max(panel.high, curve.high.back());
     }

@@ -102,14 +102,8 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     write_sentence(out, options, "The first {} of {} points are shown; --csv has all.", count, ranking.size());
 }
 
-void write_all(std::ostream& out, const std::vector<std::string>& words, const ConsoleOptions& options) {
-  if (!words.empty()) out << '\n';
-  for (const std::string& sentence : words) write_sentence(out, options, sentence);
-}
-
 /// How often the whole cluster beats its fastest part alone, and by how much, under each schedule.
 void write_worth(std::ostream& out, const SweepRows& rows, const WinnerRule& rule, const ConsoleOptions& options) {
-  write_all(out, worth_in_words(rows, rule), options);
   Table table({left("schedule"), right("faster than", "part alone"), right("interval", "open"),
                right("over part", "median"), right("over best", "synchr.")});
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
@@ -184,33 +178,33 @@ void write_map(std::ostream& out, const SweepRows& rows, const Merit& merit, con
 }  // namespace
 
 void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
+  bool begun = false;
+  const auto say = [&](std::vector<std::string> words) {
+    std::erase(words, "");
+    if (begun && !words.empty()) out << '\n';
+    for (const std::string& sentence : words) write_sentence(out, options, sentence);
+    begun = begun || !words.empty();
+  };
   // Whoever asks for the least time or cost asks which point, and then which schedule.
-  const std::string best = ranking_in_words(rows, merit);
-  const bool first = is_spent(merit.by) && !best.empty();
-  if (first) {
-    write_sentence(out, options, best);
-    out << '\n';
-  }
-  if (const std::vector<std::string> along = along_in_words(rows, merit); !along.empty()) {
-    for (const std::string& sentence : along) write_sentence(out, options, sentence);
-    out << '\n';
-  }
-  write_sentence(out, options, winners_in_words(rows, merit));
-  out << '\n';
-  write_sentence(out, options, counts_in_words(rows, merit));
-  write_all(out, unfit_points_in_words(rows), options);
-  if (!first && !best.empty()) write_all(out, {best}, options);
-  write_all(out, cautions_in_words(rows), options);
+  const std::string ranking = ranking_in_words(rows, merit);
+  if (is_spent(merit.by)) say({ranking});
+  say(along_in_words(rows, merit));
+  say({winners_in_words(rows, merit)});
+  say({counts_in_words(rows, merit)});
+  say(unfit_points_in_words(rows));
+  if (!is_spent(merit.by)) say({ranking});
+  say(cautions_in_words(rows));
   write_ranking(out, rows, merit, options);
   for (const std::size_t axis : telling_axes(rows)) write_wins(out, rows, axis, merit, options);
-  if (const std::string beside = beside_in_words(rows); !beside.empty()) write_all(out, {beside}, options);
-  write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
-  write_all(out, flat_in_words(rows, kMostLines), options);
+  say({beside_in_words(rows)});
+  say(crossovers_in_words(rows, merit, kMostLines));
+  say(flat_in_words(rows, kMostLines));
   write_map(out, rows, merit, options);
-  write_all(out, tuned_in_words(rows), options);
+  say(tuned_in_words(rows));
+  say(worth_in_words(rows, merit.rule));
   if (rows.heading.fair) write_worth(out, rows, merit.rule, options);
-  write_all(out, left_out_in_words(rows, kMostFailures), options);
-  write_all(out, failures_in_words(rows, kMostFailures), options);
+  say(left_out_in_words(rows, kMostFailures));
+  say(failures_in_words(rows, kMostFailures));
 }
 
 }  // namespace accosim

@@ -7,11 +7,11 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "models/base/outputs.hpp"
 #include "models/base/text.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
@@ -30,25 +30,21 @@ constexpr ScoreWords kScores[] = {
     {"the least time of all tokens", "time of all tokens, h", "by the time of all tokens", "fastest", "hours"},
     {"the least cost of all tokens", "cost of all tokens", "by the cost of all tokens", "cheapest", "cost"}};
 
-/// What is said of points, of how many, and of which first.
-struct Said {
-  std::string what;
+/// Points of which the same is said.
+struct Tally {
   std::size_t points = 0;
   const Row* first = nullptr;
+
+  void add(const Row& row) {
+    if (points++ == 0) first = &row;
+  }
 };
 
-/// By what is said, in the order of the alphabet; `texts_of`: what is said of a row.
-std::vector<Said> said_of(const SweepRows& rows, const auto& texts_of) {
-  std::map<std::string, Said> said;
-  for (const Row& row : rows.rows)
-    for (const std::string& text : texts_of(row)) ++said.try_emplace(text, Said{text, 0, &row}).first->second.points;
-  std::vector<Said> all;
-  for (const auto& [text, each] : said) all.push_back(each);
-  return all;
-}
-
-std::vector<Said> most_often_first(std::vector<Said> all) {
-  std::ranges::stable_sort(all, std::ranges::greater(), &Said::points);
+/// What is said, that of the most points first.
+template <class Key>
+std::vector<std::pair<Key, Tally>> most_first(const std::map<Key, Tally>& tallies) {
+  std::vector<std::pair<Key, Tally>> all(tallies.begin(), tallies.end());
+  std::ranges::stable_sort(all, std::ranges::greater(), [](const auto& each) { return each.second.points; });
   return all;
 }
 
@@ -129,7 +125,7 @@ std::string gpus_in_words(const std::vector<const Row*>& rows, const std::string
   return in_words(names, " or ");
 }
 
-std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
+std::string points_in_words(std::size_t count) { return so_many(count, "point"); }
 
 std::string lines_in_words(std::size_t lines) { return lines > 1 ? fmt::format(" ({} lines of points)", lines) : ""; }
 
@@ -148,14 +144,14 @@ constexpr std::size_t kMostCourses = 3;
 std::string more_in_words(const std::vector<Course>& courses) {
   std::size_t lines = 0;
   for (std::size_t i = kMostCourses; i < courses.size(); ++i) lines += courses[i].lines;
-  return lines == 0 ? "" : fmt::format(" On {} more line{} of points it goes otherwise.", lines, lines == 1 ? "" : "s");
+  return lines == 0 ? "" : fmt::format(" On {} of points it goes otherwise.", so_many(lines, "more line"));
 }
 
 /// Of a schedule, or of the winner at each point; empty where no point has it.
 std::vector<std::string> worth_in_words(const SweepRows& rows, std::optional<std::size_t> schedule,
                                         const WinnerRule& rule) {
   const Worth worth = worth_of(rows, schedule, rule);
-  const auto& [points, faster, least, most, median, courses] = worth.over_alone;
+  const std::size_t points = worth.over_alone.points, faster = worth.over_alone.faster;
   if (points == 0) return {};
   std::string text = schedule
                          ? fmt::format("With {} the whole cluster is faster at ", rows.heading.schedules[*schedule])
@@ -167,6 +163,7 @@ std::vector<std::string> worth_in_words(const SweepRows& rows, std::optional<std
                         : fmt::format("{} of {}", faster, points_in_words(points));
   if (worth.open > 0) text += fmt::format(" (at {} the interval leaves it open)", points_in_words(worth.open));
   text += ".";
+  const std::vector<Course>& courses = worth.over_alone.courses;
   const std::vector<AxisWords> axes = axes_in_words(rows.heading);
   for (std::size_t i = 0; i < std::min(courses.size(), kMostCourses); ++i)
     text += worth_course_in_words(courses[i], axes);
@@ -193,29 +190,16 @@ std::string unfit_in_words(const SweepRows& rows) {
   return unfit.empty() ? "" : fmt::format(" Into memory {} (-).", fmt::join(unfit, ", "));
 }
 
-bool has_cost(const Row& row) {
-  return std::any_of(row.schedules.begin(), row.schedules.end(), [](const Metrics& each) { return each.cost; });
-}
-
 /// " 1 point (cluster = mine) has no price_per_gpu_hour and takes no part."; empty where cost is not asked for.
 std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
-  std::size_t points = 0;
-  std::string first;
+  Tally unpriced;
   for (const Row& row : rows.rows)
-    if (merit.by == Score::kCost && row.done() && !has_cost(row) && points++ == 0) first = point_in_words(rows, row);
-  if (points == 0) return "";
-  return fmt::format(" {} ({}) {} no price_per_gpu_hour and {} no part.", points_in_words(points),
-                     points == 1 ? first : "the first is " + first, points == 1 ? "has" : "have",
-                     points == 1 ? "takes" : "take");
-}
-
-/// Points by schedule, those with the most first; those without any left out.
-std::vector<std::pair<std::size_t, std::size_t>> counted(std::vector<std::size_t> points) {
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t s = 0; s < points.size(); ++s)
-    if (points[s] > 0) all.emplace_back(points[s], s);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  return all;
+    if (merit.by == Score::kCost && row.done() && !is_priced(row)) unpriced.add(row);
+  if (unpriced.points == 0) return "";
+  const bool one = unpriced.points == 1;
+  return fmt::format(" {} ({}{}) {} no price_per_gpu_hour and {} no part.", points_in_words(unpriced.points),
+                     one ? "" : "the first is ", point_in_words(rows, *unpriced.first), one ? "has" : "have",
+                     one ? "takes" : "take");
 }
 
 /// " Faster at a price: dpu at 1006 points, with gradients one update late; acco at 12 points, at up to 33 times the
@@ -284,11 +268,12 @@ constexpr BindingWords kBindings[] = {{kComputation, "computation binds"},
 
 /// "The best synchronous schedule is ddp at 2 points; zero1 at 1 point.": from the most often on.
 std::string often_in_words(const SweepRows& rows, const char* title, std::string Row::*form) {
+  std::map<std::string, Tally> forms;
+  for (const Row& row : rows.rows)
+    if (row.done() && !(row.*form).empty()) forms[row.*form].add(row);
   std::vector<std::string> often;
-  for (const Said& each : most_often_first(said_of(rows, [&](const Row& row) {
-         return row.done() && !(row.*form).empty() ? std::vector{row.*form} : std::vector<std::string>();
-       })))
-    often.push_back(fmt::format("{} at {}", each.what, points_in_words(each.points)));
+  for (const auto& [name, tally] : most_first(forms))
+    often.push_back(fmt::format("{} at {}", name, points_in_words(tally.points)));
   return often.empty() ? "" : fmt::format("{}{}.", title, fmt::join(often, "; "));
 }
 
@@ -310,64 +295,63 @@ std::string trains_in_words(const Heading& heading) {
 
 std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> open;  // winner and the next, points
+  std::map<std::pair<std::size_t, std::size_t>, Tally> open;  // winner and the next
   for (const Row& row : rows.rows) {
     const MapCell cell = map_cell(row, merit);
     failed += row.done() ? 0 : 1;
     if (!cell.schedule || !cell.close) continue;
     ++close;
-    ++open[{*cell.schedule, *cell.close}];
+    open[{*cell.schedule, *cell.close}].add(row);
   }
-  std::string text = fmt::format("{}: {} of {} schedule{}", rows.heading.scenario, points_in_words(rows.rows.size()),
-                                 rows.heading.schedules.size(), rows.heading.schedules.size() == 1 ? "" : "s");
+  const std::vector<std::string>& schedules = rows.heading.schedules;
+  std::string text = fmt::format("{}: {} of {}", rows.heading.scenario, points_in_words(rows.rows.size()),
+                                 so_many(schedules.size(), "schedule"));
   if (const std::string trains = trains_in_words(rows.heading); !trains.empty()) text += ", " + trains;
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
   text += unfit_in_words(rows) + unpriced_in_words(rows, merit);
   if (close == 0) return text;
-  text += fmt::format(" At {} the interval leaves open which schedule is the {} (~)", points_in_words(close),
-                      words_of(merit.by).best);
-  std::vector<std::pair<std::size_t, std::string>> pairs;
-  for (const auto& [both, points] : open)
-    pairs.emplace_back(points, rows.heading.schedules[both.first] + " or " + rows.heading.schedules[both.second]);
-  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> pairs;
+  for (const auto& [both, tally] : most_first(open))
+    pairs.push_back(fmt::format("{} or {}{}", schedules[both.first], schedules[both.second],
+                                open.size() == 1 ? "" : fmt::format(" at {}", tally.points)));
   constexpr std::size_t kMostPairs = 4;
-  for (std::size_t i = 0; i < std::min(pairs.size(), kMostPairs); ++i)
-    text += fmt::format("{}{}{}", i == 0 ? ": " : ", ", pairs[i].second,
-                        pairs.size() == 1 ? "" : fmt::format(" at {}", pairs[i].first));
-  return text + (pairs.size() > kMostPairs ? " and others." : ".");
+  pairs.resize(std::min(pairs.size(), kMostPairs));
+  return text + fmt::format(" At {} the interval leaves open which schedule is the {} (~): {}{}.",
+                            points_in_words(close), words_of(merit.by).best, fmt::join(pairs, ", "),
+                            open.size() > kMostPairs ? " and others" : "");
 }
 
 std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
-  std::vector<std::size_t> wins(rows.heading.schedules.size()), nearest(rows.heading.schedules.size());
-  std::size_t points = 0;
+  std::map<std::size_t, Tally> wins, nearest;  // by schedule
+  std::size_t points = 0, without_winner = 0;
   for (const Row& row : rows.rows) {
     const Standing standing = standing_at(row, merit);
-    if (standing.winner) ++wins[*standing.winner];
-    if (standing.nearest) ++nearest[*standing.nearest];
+    if (standing.winner) wins[*standing.winner].add(row);
+    if (standing.nearest) nearest[*standing.nearest].add(row);
     points += standing.best() ? 1 : 0;
+    without_winner += standing.nearest ? 1 : 0;
   }
-  const bool played = std::any_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  const bool played = std::ranges::any_of(rows.rows, &Row::done);
   if (points == 0) return played ? "No schedule fits at any point." : "No point could be played.";
   std::string text;
-  for (const auto& [count, schedule] : counted(wins)) {
+  for (const auto& [schedule, tally] : most_first(wins)) {
     const std::string& label = rows.heading.schedules[schedule];
     if (text.empty())
       text = fmt::format("{} is the {} at {}", label, words_of(merit.by).best,
-                         count < points ? fmt::format("{} of {} points", count, points)
-                         : points == 1  ? "the only point"
-                                        : fmt::format("all {} points", points));
+                         tally.points < points ? fmt::format("{} of {} points", tally.points, points)
+                         : points == 1         ? "the only point"
+                                               : fmt::format("all {} points", points));
     else
-      text += fmt::format(", {} at {}", label, count);
+      text += fmt::format(", {} at {}", label, tally.points);
   }
   if (!text.empty()) text += ".";
   std::vector<std::string> near;
-  for (const auto& [count, schedule] : counted(nearest))
-    near.push_back(fmt::format("{} at {}", rows.heading.schedules[schedule], count));
+  for (const auto& [schedule, tally] : most_first(nearest))
+    near.push_back(fmt::format("{} at {}", rows.heading.schedules[schedule], tally.points));
   if (!near.empty())
     text += fmt::format("{}No schedule is without a caveat at {} (*); the nearest is {}.", text.empty() ? "" : " ",
-                        points_in_words(std::accumulate(nearest.begin(), nearest.end(), std::size_t{0})),
-                        fmt::join(near, ", "));
+                        points_in_words(without_winner), fmt::join(near, ", "));
   return text + faster_in_words(rows, merit);
 }
 
@@ -556,35 +540,42 @@ std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule&
 
 std::vector<std::string> cautions_in_words(const SweepRows& rows) {
   const auto played = static_cast<std::size_t>(std::ranges::count_if(rows.rows, &Row::done));
+  std::map<std::string, Tally> cautions;
+  for (const Row& row : rows.rows)
+    for (const std::string& said : row.cautions) cautions[said].add(row);
   std::vector<std::string> words;
-  for (const auto& [said, points, first] : most_often_first(said_of(rows, std::mem_fn(&Row::cautions)))) {
+  for (const auto& [said, tally] : most_first(cautions)) {
     const std::size_t colon = std::min(said.find(": "), said.size());
-    words.push_back(fmt::format("Caution at {}{}: {} ({})", points == played && points > 1 ? "all " : "",
-                                points_in_words(points), said.substr(std::min(colon + 2, said.size())),
+    words.push_back(fmt::format("Caution at {}{}: {} ({})", tally.points == played && played > 1 ? "all " : "",
+                                points_in_words(tally.points), said.substr(std::min(colon + 2, said.size())),
                                 said.substr(0, colon)));
   }
   return words;
 }
 
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most) {
+  std::map<std::string, Tally> failures;
+  for (const Row& row : rows.rows)
+    if (!row.done()) failures[row.failure].add(row);
   std::vector<std::string> words;
-  for (const Said& each : most_often_first(said_of(
-           rows, [](const Row& row) { return row.done() ? std::vector<std::string>() : std::vector{row.failure}; })))
-    words.push_back(fmt::format("Failed: {}, the first of them {}: {}", points_in_words(each.points), each.first->index,
-                                each.what));
+  for (const auto& [why, tally] : most_first(failures))
+    words.push_back(
+        fmt::format("Failed: {}, the first of them {}: {}", points_in_words(tally.points), tally.first->index, why));
   return first_of(std::move(words), most, " reasons");
 }
 
 std::vector<std::string> left_out_in_words(const SweepRows& rows, std::size_t most) {
+  std::map<std::pair<std::size_t, std::string>, Tally> left_out;  // by schedule and reason
+  for (const Row& row : rows.rows)
+    for (std::size_t s = 0; s < row.left_out.size(); ++s)
+      if (!row.has(s)) left_out[{s, row.left_out[s]}].add(row);
   std::vector<std::string> words;
-  for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s)
-    for (const Said& each : said_of(rows, [&](const Row& row) {
-           return row.has(s) ? std::vector<std::string>() : std::vector{row.left_out[s]};
-         })) {
-      const std::string first = point_in_words(rows, *each.first);
-      words.push_back(fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[s], points_in_words(each.points),
-                                  each.points > 1 ? ", the first of them " + first : " (" + first + ")", each.what));
-    }
+  for (const auto& [what, tally] : left_out) {
+    const std::string first = point_in_words(rows, *tally.first);
+    words.push_back(fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[what.first],
+                                points_in_words(tally.points),
+                                tally.points > 1 ? ", the first of them " + first : " (" + first + ")", what.second));
+  }
   return first_of(std::move(words), most, " reasons");
 }
 

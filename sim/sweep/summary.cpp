@@ -256,30 +256,29 @@ std::vector<const Row*> by_index(const SweepRows& rows) {
 
 bool is_spent(Score by) { return by == Score::kTime || by == Score::kCost; }
 
-Shown shown_of(const Metrics& figures, Score by) {
-  const auto spent = [&](const char* key, double unit) {
-    const Metric& metric = metric_named(key);
-    Shown shown{metric.figure.of(figures), metric.interval.of(figures)};
-    if (shown.value) *shown.value /= unit;
-    if (shown.interval) shown.interval = Interval{shown.interval->low / unit, shown.interval->high / unit};
-    return shown;
+std::optional<Shown> shown_of(const Metrics& figures, Score by) {
+  struct Figure {
+    const Metric& metric;
+    double unit;
   };
-  switch (by) {
-    case Score::kTime: return spent("total_time_s", 3600);
-    case Score::kCost: return spent("cost", 1);
-    case Score::kTokens: return {figures.speedup, figures.speedup_interval};
-    case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
-    case Score::kBestSynchronous: return {figures.over_best_synchronous, figures.over_best_synchronous_interval};
-    case Score::kAlone: return {figures.over_alone, figures.over_alone_interval};
-  }
-  return {};
+  static const Figure kFigures[] = {{metric_named("speedup"), 1},
+                                    {metric_named("speedup_same_batch"), 1},
+                                    {metric_named("speedup_over_best_synchronous"), 1},
+                                    {metric_named("speedup_over_alone"), 1},
+                                    {metric_named("total_time_s"), 3600},
+                                    {metric_named("cost"), 1}};
+  const auto& [metric, unit] = kFigures[static_cast<std::size_t>(by)];
+  const std::optional<double> value = metric.figure.of(figures);
+  if (!value) return std::nullopt;
+  const Interval interval = metric.interval.of(figures).value_or(Interval{*value, *value});
+  return Shown{*value / unit, interval.low / unit, interval.high / unit};
 }
 
-bool are_priced(const SweepRows& rows) {
-  return std::ranges::any_of(rows.rows, [](const Row& row) {
-    return std::ranges::any_of(row.schedules, [](const Metrics& each) { return each.cost.has_value(); });
-  });
+bool is_priced(const Row& row) {
+  return std::ranges::any_of(row.schedules, [](const Metrics& each) { return each.cost.has_value(); });
 }
+
+bool are_priced(const SweepRows& rows) { return std::ranges::any_of(rows.rows, is_priced); }
 
 std::string lacking(const Heading& heading, Score by, bool priced) {
   if (by == Score::kBestSynchronous && !heading.tuned)
@@ -316,9 +315,10 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (by == Score::kSameBatch && all_have(&Metrics::over_best_synchronous)) return figures.over_best_synchronous;
   const bool per_token = by == Score::kSameBatch && !all_have(&Metrics::speedup_same_batch);
   if (by == Score::kTokens || per_token) return figures.tokens_per_second;
-  if (!is_spent(by)) return shown_of(figures, by).value;
-  const std::optional<double> spent = shown_of(figures, by).value;  // none where it costs nothing
-  return spent && *spent > 0 ? std::optional(1 / *spent) : std::nullopt;
+  const std::optional<Shown> shown = shown_of(figures, by);
+  if (!shown) return std::nullopt;
+  if (!is_spent(by)) return shown->value;
+  return shown->value > 0 ? std::optional(1 / shown->value) : std::nullopt;  // none where it costs nothing
 }
 
 Standing standing_at(const Row& row, const Merit& merit) {
@@ -390,8 +390,8 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Meri
     }
     for (std::size_t i = 0; i < row.schedules.size(); ++i) {
       const Metrics& figures = row.schedules[i];
-      const std::optional<double> value = shown_of(figures, merit.by).value;
-      if (value && figures.fits()) shown[at][i].push_back(*value);
+      const std::optional<Shown> figure = shown_of(figures, merit.by);
+      if (figure && figures.fits()) shown[at][i].push_back(figure->value);
     }
   }
   for (std::size_t at = 0; at < all.size(); ++at)

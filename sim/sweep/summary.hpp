@@ -28,7 +28,8 @@ template <>
 inline constexpr const char* kNames<Score>[] = {"tokens", "same-batch", "best-synchronous", "alone", "time", "cost"};
 /// Time or money, of which less is better, and which is drawn by itself and not over a baseline.
 bool is_spent(Score by);
-/// Whether a row has a cost.
+/// Whether a row has a cost, and whether any has.
+bool is_priced(const Row& row);
 bool are_priced(const SweepRows& rows);
 /// Why rows have no such score and what to do about it; empty where they have it. `priced`: they have a cost.
 std::string lacking(const Heading& heading, Score by, bool priced);
@@ -45,10 +46,9 @@ struct Merit {
 /// What a picture shows of a schedule: a speedup (by tokens over the baseline as it is written), or what is spent, in
 /// hours or money.
 struct Shown {
-  std::optional<double> value;
-  std::optional<Interval> interval;
+  double value, low, high;  ///< the ends of its 80 % interval, or the value again where it has none
 };
-Shown shown_of(const Metrics& figures, Score by);
+std::optional<Shown> shown_of(const Metrics& figures, Score by);
 
 /// Rows by index of the point; nullptr where there is none.
 std::vector<const Row*> by_index(const SweepRows& rows);
