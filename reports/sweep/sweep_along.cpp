@@ -54,37 +54,32 @@ std::vector<std::string> along_in_words(const SweepRows& rows, const Merit& meri
   const std::vector<std::size_t> telling = telling_axes(rows);
   if (telling.size() != 1 || rows.rows.size() < 2) return {};
   const std::size_t at = telling.front();
-  const Axis& axis = rows.heading.axes[at];
-  const std::optional<Numbers> numbers = numbers_of(axis);
-  if (!numbers) return {};
-  const auto number = [&](const Row* row) { return numbers->values[row->point[at]]; };
+  const AxisWords axis = std::move(axes_in_words(rows.heading)[at]);
+  if (!axis.numbers) return {};
+  const auto number = [&](const Row* row) { return axis.numbers->values[row->point[at]]; };
   std::vector<const Row*> points;
   for (const Row& row : rows.rows) points.push_back(&row);
-  std::stable_sort(points.begin(), points.end(), [&](const Row* a, const Row* b) { return number(a) < number(b); });
-  const std::string name = axis_names(rows.heading.axes)[at];
-  const auto shown = [whole = are_whole(*numbers)](double value) {
-    return whole ? fmt::format("{:g}", value) : fmt::format("{:.3g}", value);
-  };
-  const auto value = [&](const Row* row) { return shown(number(row)) + numbers->unit; };
+  std::ranges::stable_sort(points, {}, number);
   const auto where = [&](const Run& run) {
-    return run.first == run.last ? "at " + value(run.first)
-                                 : fmt::format("from {} to {}", shown(number(run.first)), value(run.last));
+    return run.first == run.last
+               ? "at " + axis.number(number(run.first))
+               : fmt::format("from {} to {}", axis.digits(number(run.first)), axis.number(number(run.last)));
   };
   std::vector<std::string> words;
   const std::vector<Run> best = runs_of(points, [&](const Row& row) { return best_in_words(rows, row, merit); });
   std::string text = best.size() == 1
-                         ? fmt::format("The best is the same at all {} values of {}: ", points.size(), name)
-                         : fmt::format("The best changes along {}: ", name);
+                         ? fmt::format("The best is the same at all {} values of {}: ", points.size(), axis.name)
+                         : fmt::format("The best changes along {}: ", axis.name);
   for (std::size_t i = 0; i < std::min(best.size(), kMostRuns); ++i)
     text += fmt::format("{}{} {}", i == 0 ? "" : "; ", best[i].said, where(best[i]));
   words.push_back(text + (best.size() > kMostRuns ? fmt::format("; {} more.", best.size() - kMostRuns) : "."));
   std::erase_if(points, [](const Row* row) { return !row->binds; });
   const std::vector<Run> bound =
-      runs_of(points, [&](const Row& row) { return binding_in_words(*row.binds, axis.pointer); });
+      runs_of(points, [&](const Row& row) { return binding_in_words(*row.binds, axis.pointer()); });
   if (bound.empty()) return words;
   // What is said last holds beyond, and comes first.
   text = bound.size() == 1 ? fmt::format("At all of them {}", bound.back().said)
-                           : fmt::format("From {} on {}", value(bound.back().first), bound.back().said);
+                           : fmt::format("From {} on {}", axis.number(number(bound.back().first)), bound.back().said);
   for (std::size_t i = 1; i < std::min(bound.size(), kMostRuns); ++i) {
     const Run& run = bound[bound.size() - 1 - i];
     text += fmt::format("{}{} {}", i == 1 ? "; before that, " : "; ", run.said, where(run));

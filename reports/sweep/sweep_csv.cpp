@@ -1,4 +1,6 @@
 // The table of a sweep.
+#include <fmt/format.h>
+
 #include <functional>
 #include <optional>
 #include <ostream>
@@ -51,14 +53,12 @@ std::vector<CsvColumn> columns_of_rows() {
   return columns;
 }
 
-constexpr std::size_t kAloneColumns = 4;
-
 /// Empty where nothing is known of it.
 std::string alone_cells(const Heading& heading, const Row& row) {
-  if (!row.alone) return std::string(kAloneColumns, ',');
+  if (!row.alone) return ",,,,";
   const Alone& alone = *row.alone;
-  return "," + cell_of(alone.part) + "," + cell_of(heading.schedules[alone.schedule]) + "," +
-         shortest(alone.samples_per_update) + "," + shortest(alone.tokens_per_second);
+  return fmt::format(",{},{},{},{}", cell_of(alone.part), cell_of(heading.schedules[alone.schedule]),
+                     shortest(alone.samples_per_update), shortest(alone.tokens_per_second));
 }
 
 }  // namespace
@@ -72,27 +72,26 @@ void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& meri
   for (const CsvColumn& column : columns) out << ',' << column.head;
   out << ",alone_part,alone_schedule,alone_samples_per_update,alone_tokens_per_s\n";
   for (const Row& row : rows.rows) {
-    std::string begin = std::to_string(row.index);
-    for (std::size_t i = 0; i < heading.axes.size(); ++i) begin += "," + cell_of(heading.axes[i].values[row.point[i]]);
-    if (!row.done()) {
-      out << begin << ",failed," << cell_of(row.failure) << ",,," << std::string(columns.size() + kAloneColumns, ',')
-          << '\n';
-      continue;
-    }
-    const std::optional<std::size_t> winner = winner_of(row, merit);
-    for (std::size_t s = 0; s < row.schedules.size(); ++s) {
-      if (!row.has(s)) {
-        out << begin << ",left_out," << cell_of(row.left_out[s]) << ',' << cell_of(heading.schedules[s]) << ",0,"
-            << std::string(columns.size(), ',') << alone_cells(heading, row) << '\n';
-        continue;
-      }
-      out << begin << ",done,," << cell_of(heading.schedules[s]) << (winner == s ? ",1," : ",0,")
-          << name_of(row.schedules[s].statistics);
+    // `says`: the status and why; `who`: the schedule, whether it wins, and its statistics.
+    const auto write = [&](const std::string& says, const std::string& who, const Metrics* figures) {
+      out << row.index;
+      for (std::size_t i = 0; i < heading.axes.size(); ++i) out << ',' << cell_of(heading.axes[i].values[row.point[i]]);
+      out << ',' << says << ',' << who;
       for (const CsvColumn& column : columns) {
-        out << ',';
-        if (const std::optional<double> value = column.of(row.schedules[s])) out << shortest(*value);
+        const std::optional<double> value = figures == nullptr ? std::nullopt : column.of(*figures);
+        out << ',' << (value ? shortest(*value) : "");
       }
       out << alone_cells(heading, row) << '\n';
+    };
+    if (!row.done()) write("failed," + cell_of(row.failure), ",,", nullptr);
+    const std::optional<std::size_t> winner = winner_of(row, merit);
+    for (std::size_t s = 0; s < row.schedules.size(); ++s) {
+      const std::string label = cell_of(heading.schedules[s]);
+      const Metrics& figures = row.schedules[s];
+      if (row.has(s))
+        write("done,", fmt::format("{},{},{}", label, winner == s ? 1 : 0, name_of(figures.statistics)), &figures);
+      else
+        write("left_out," + cell_of(row.left_out[s]), label + ",0,", nullptr);
     }
   }
 }

@@ -44,19 +44,15 @@ void add_to_list(std::string& values, const std::string& written) {
 }
 
 JsonValue axes_json(const SweepRows& rows) {
-  const Heading& heading = rows.heading;
   const std::vector<std::size_t> telling = telling_axes(rows);
-  const std::vector<std::string> names = axis_names(heading.axes);
   std::vector<JsonValue> axes;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Labels labels = labels_of(heading.axes[i], names[i]);
-    axes.push_back(json_object({{"pointer", heading.axes[i].pointer},
-                                {"name", names[i]},
-                                {"title", labels.name},
-                                {"values", labels.values},
-                                {"numbers", numbers_of(heading.axes[i]).has_value()},
-                                {"telling", std::find(telling.begin(), telling.end(), i) != telling.end()}}));
-  }
+  for (const AxisWords& axis : axes_in_words(rows.heading))
+    axes.push_back(json_object({{"pointer", axis.pointer()},
+                                {"name", axis.name},
+                                {"title", axis.title},
+                                {"values", axis.values},
+                                {"numbers", axis.numbers.has_value()},
+                                {"telling", std::ranges::find(telling, axes.size()) != telling.end()}}));
   return axes;
 }
 
@@ -73,13 +69,11 @@ JsonValue wins_json(const SweepRows& rows, const Merit& merit) {
 /// Value, low and high of each point after the other; null where there is none.
 JsonValue speedups_json(const std::vector<const Row*>& all, std::size_t schedule, Score by) {
   std::string numbers;
-  const auto add = [&](std::optional<double> value) { add_to_list(numbers, dump_json(short_number(value))); };
   for (const Row* const row : all) {
     const bool there = row != nullptr && row->done() && row->schedules[schedule].fits();
-    const Shown shown = there ? shown_of(row->schedules[schedule], by) : Shown{};
-    add(shown.value);
-    add(shown.interval ? std::optional(shown.interval->low) : shown.value);
-    add(shown.interval ? std::optional(shown.interval->high) : shown.value);
+    const std::optional<Shown> shown = there ? shown_of(row->schedules[schedule], by) : std::nullopt;
+    for (double Shown::*const figure : {&Shown::value, &Shown::low, &Shown::high})
+      add_to_list(numbers, dump_json(shown ? short_number((*shown).*figure) : JsonValue()));
   }
   return written_list(numbers);
 }
@@ -99,15 +93,6 @@ JsonValue winners_json(const std::vector<const Row*>& all, const Merit& merit) {
 constexpr Score kScores[] = {Score::kSameBatch, Score::kTokens, Score::kBestSynchronous,
                              Score::kTime,      Score::kCost,   Score::kAlone};
 
-bool has_score(const SweepRows& rows, Score by) {
-  switch (by) {
-    case Score::kBestSynchronous: return rows.heading.tuned;
-    case Score::kCost: return are_priced(rows);
-    case Score::kAlone: return rows.heading.fair;
-    default: return true;
-  }
-}
-
 JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, const Merit& merit) {
   std::vector<JsonValue> speedups;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) speedups.push_back(speedups_json(all, s, merit.by));
@@ -118,7 +103,7 @@ JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, 
   return json_object({{"name", name_of(merit.by)},
                       {"speedup", shown_in_words(rows, merit.by)},
                       {"format", is_spent(merit.by) ? "count" : "factor"},
-                      {"fastest", score_in_words(merit.by)},
+                      {"fastest", words_of(merit.by).fastest},
                       {"answer", winners_in_words(rows, merit)},
                       {"crossovers", changes},
                       {"wins", wins_json(rows, merit)},
@@ -130,12 +115,12 @@ JsonValue worth_json(const SweepRows& rows, const WinnerRule& rule) {
   std::vector<JsonValue> schedules;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
     const Worth worth = worth_of(rows, s, rule);
-    if (worth.points == 0) continue;
-    const auto points = static_cast<double>(worth.points);
+    if (worth.over_alone.points == 0) continue;
+    const auto points = static_cast<double>(worth.over_alone.points);
     schedules.push_back(json_object({{"label", rows.heading.schedules[s]},
-                                     {"pays", static_cast<double>(worth.pays) / points},
+                                     {"pays", static_cast<double>(worth.over_alone.faster) / points},
                                      {"open", static_cast<double>(worth.open) / points},
-                                     {"over_alone", short_number(worth.over_alone)},
+                                     {"over_alone", short_number(worth.over_alone.median)},
                                      {"over_best_synchronous", short_number(worth.over_best_synchronous)}}));
   }
   return json_object({{"words", worth_in_words(rows, rule)}, {"schedules", std::move(schedules)}});
@@ -190,7 +175,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
   const std::vector<const Row*> all = by_index(rows);
   std::vector<JsonValue> scores;
   for (const Score by : kScores)
-    if (has_score(rows, by))
+    if (lacking(heading, by, are_priced(rows)).empty())
       scores.insert(by == merit.by ? scores.begin() : scores.end(), score_json(rows, all, {by, merit.rule}));
   JsonValue sweep = json_object({{"scenario", heading.scenario},
                                  {"baseline", heading.baseline},

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -51,18 +50,14 @@ void choose_places(const SweepRows& rows, Cut& cut) {
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Cut one{{cut.axes.front()}, cut.at};
     const auto middle = static_cast<std::ptrdiff_t>(cut.at[i]);
-    std::vector<std::size_t> nearest(axes[i].values.size());
-    std::iota(nearest.begin(), nearest.end(), std::size_t{0});
-    const auto distance = [&](std::size_t at) { return std::abs(static_cast<std::ptrdiff_t>(at) - middle); };
-    std::stable_sort(nearest.begin(), nearest.end(),
-                     [&](std::size_t a, std::size_t b) { return distance(a) < distance(b); });
-    std::ptrdiff_t most = -1;
-    for (const std::size_t at : nearest) {
+    std::pair<std::ptrdiff_t, std::ptrdiff_t> best{-1, 0};  // points that were played, and minus the distance
+    for (std::size_t at = 0; at < axes[i].values.size(); ++at) {
       one.at[i] = at;
-      const auto played = std::count_if(rows.rows.begin(), rows.rows.end(),
-                                        [&](const Row& row) { return row.done() && in_cut(row, one); });
-      if (played <= most) continue;
-      most = played;
+      const auto played =
+          std::ranges::count_if(rows.rows, [&](const Row& row) { return row.done() && in_cut(row, one); });
+      const std::pair here{played, -std::abs(static_cast<std::ptrdiff_t>(at) - middle)};
+      if (here <= best) continue;
+      best = here;
       cut.at[i] = at;
     }
   }
@@ -75,16 +70,6 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
     if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
       rest += fmt::format("{}{} = {}", rest.empty() ? "" : ", ", names[i], rows.heading.axes[i].values[cut.at[i]]);
   return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", rest, what)};
-}
-
-const char* suffix_of(Score by) {
-  switch (by) {
-    case Score::kSameBatch: return "at equal samples an update";
-    case Score::kBestSynchronous: return "over the best synchronous schedule";
-    case Score::kTime: return "by the time of all tokens";
-    case Score::kCost: return "by the cost of all tokens";
-    default: return "per token";
-  }
 }
 
 /// Whether they span a factor of ten or more, and none is 0.
@@ -226,22 +211,21 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
 std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
   const Heading& heading = rows.heading;
   const std::size_t axis = cut.axes.front();
-  const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
-  if (!numbers)
+  const AxisWords axis_words = std::move(axes_in_words(heading)[axis]);
+  if (!axis_words.numbers)
     throw BadInput(fmt::format(
-        "{} has values that are no numbers; {}", heading.axes[axis].pointer,
+        "{} has values that are no numbers; {}", axis_words.pointer(),
         heading.axes.size() > 1 ? "draw it with --kind map" : "its summary and --csv have what each comes to"));
-  const std::vector<double> places = places_of(numbers->values);
+  const std::vector<double> places = places_of(axis_words.numbers->values);
   CurvePanel panel;
   const PlotHeading words = heading_of(rows, cut, shown_in_words(rows, by) + ", with 80 % intervals");
   panel.title = fmt::format("{}: {}", words.title, words.subtitle);
-  const Labels labels = labels_of(heading.axes[axis], axis_names(heading.axes)[axis]);
-  panel.x_title = labels.name;
+  panel.x_title = axis_words.title;
   panel.y_unit = by == Score::kTime ? " h" : by == Score::kCost ? "" : "x";
   const auto [least, most] = std::minmax_element(places.begin(), places.end());
   panel.least_x = *least;
   panel.most_x = *most > *least ? *most : *least + 1;
-  panel.x_ticks = ticks_of(labels.values, places, numbers, static_cast<std::size_t>(style.width / 60));
+  panel.x_ticks = ticks_of(axis_words.values, places, axis_words.numbers, static_cast<std::size_t>(style.width / 60));
   const bool over = !is_spent(by);  // a baseline, which is 1
   panel.low = over ? 1 : std::numeric_limits<double>::infinity();
   panel.high = over ? 1 : 0;
@@ -251,11 +235,11 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
     for (const Row& row : rows.rows) {
       if (!row.done() || !in_cut(row, cut)) continue;
       const Metrics& figures = row.schedules[s];
-      const auto [shown, interval] = shown_of(figures, by);
+      const std::optional<Shown> shown = shown_of(figures, by);
       if (!shown || !figures.fits()) continue;
-      curve.points.push_back({places[row.point[axis]], *shown});
-      curve.low.push_back(interval ? interval->low : *shown);
-      curve.high.push_back(interval ? interval->high : *shown);
+      curve.points.push_back({places[row.point[axis]], shown->value});
+      curve.low.push_back(shown->low);
+      curve.high.push_back(shown->high);
       panel.low = std::min(panel.low, curve.low.back());
       panel.high = std::max(panel.high, curve.high.back());
     }
@@ -271,15 +255,13 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
 std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, const PlotStyle& style) {
   const Heading& heading = rows.heading;
   const std::size_t across = cut.axes[0], upward = cut.axes[1];
-  const PlotHeading words = heading_of(
-      rows, cut,
-      std::string(merit.by == Score::kCost ? "the cheapest schedule " : "the fastest schedule ") + suffix_of(merit.by));
+  const PlotHeading words =
+      heading_of(rows, cut, fmt::format("the {} schedule {}", words_of(merit.by).best, words_of(merit.by).how));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_heading(svg, words);
   top = draw_legend(svg, map_legend(rows, cut, merit, style.theme), top) + 10;
-  const std::vector<std::string> names = axis_names(heading.axes);
-  const Labels sideways = labels_of(heading.axes[across], names[across]),
-               upwards = labels_of(heading.axes[upward], names[upward]);
+  const std::vector<AxisWords> axes = axes_in_words(heading);
+  const AxisWords &sideways = axes[across], &upwards = axes[upward];
   const std::vector<std::string>&columns = sideways.values, &lines = upwards.values;
   double left = kPlotMargin + 30;
   for (const std::string& value : lines) left = std::max(left, kPlotMargin + 24 + text_width(value, 11));
@@ -297,17 +279,17 @@ std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, c
   std::vector<double> at_lines, at_columns;
   for (std::size_t i = 0; i < lines.size(); ++i) at_lines.push_back(bottom - high * (static_cast<double>(i) + 0.5));
   for (std::size_t i = 0; i < columns.size(); ++i) at_columns.push_back(left + wide * (static_cast<double>(i) + 0.5));
-  for (const Tick& tick : ticks_of(lines, at_lines, numbers_of(heading.axes[upward]), most_lines))
+  for (const Tick& tick : ticks_of(lines, at_lines, upwards.numbers, most_lines))
     svg.text(left - 6, tick.value + 4, cut_to_pixels(tick.label, left - kPlotMargin - 20, 11),
              {.size = 11, .anchor = Anchor::kEnd});
   double widest = 20;
   for (const std::string& value : columns) widest = std::max(widest, text_width(value, 11) + 10);
   const std::size_t most_columns = static_cast<std::size_t>(std::max(2.0, (style.width - left) / widest));
-  for (const Tick& tick : ticks_of(columns, at_columns, numbers_of(heading.axes[across]), most_columns))
+  for (const Tick& tick : ticks_of(columns, at_columns, sideways.numbers, most_columns))
     svg.text(tick.value, bottom + 16, tick.label, {.size = 11, .anchor = Anchor::kMiddle});
-  svg.text((left + style.width - kPlotMargin) / 2, bottom + 34, sideways.name,
+  svg.text((left + style.width - kPlotMargin) / 2, bottom + 34, sideways.title,
            {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
-  svg.text(kPlotMargin, top - 2, upwards.name, {.colour = svg.ground().dim});
+  svg.text(kPlotMargin, top - 2, upwards.title, {.colour = svg.ground().dim});
   return svg.take(bottom + 46);
 }
 

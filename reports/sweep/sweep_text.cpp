@@ -32,34 +32,26 @@ std::vector<std::size_t> shown_of(std::size_t count, std::size_t most) {
   return shown;
 }
 
-void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, const std::string& name, const Merit& merit,
+void write_wins(std::ostream& out, const SweepRows& rows, std::size_t axis, const Merit& merit,
                 const ConsoleOptions& options) {
   const std::vector<Wins> wins = wins_along(rows, axis, merit);
-  const std::vector<std::string>& values = rows.heading.axes[axis].values;
   const bool alone = telling_axes(rows).size() == 1;
-  const Labels labels = labels_of(rows.heading.axes[axis], name);
-  const std::vector<std::size_t> shown = shown_of(values.size(), kMostRows);
+  const AxisWords words = std::move(axes_in_words(rows.heading)[axis]);
+  const std::vector<std::size_t> shown = shown_of(words.values.size(), kMostRows);
   TableOf<std::size_t> table(shown);
-  table.add(labels.name, "", [&](std::size_t at) { return labels.values[at]; });
+  table.add(words.title, "", [&](std::size_t at) { return words.values[at]; });
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s)
-    table.add(rows.heading.schedules[s],
-              !alone                     ? "fastest"
-              : merit.by == Score::kTime ? "hours"
-              : merit.by == Score::kCost ? "cost"
-                                         : "speedup",
-              [&](std::size_t at) {
-                const Wins& here = wins[at];
-                const bool most =
-                    here.points > 0 && *std::max_element(here.share.begin(), here.share.end()) == here.share[s];
-                std::string text = "-";
-                if (alone && !std::isnan(here.shown[s]))
-                  text = is_spent(merit.by) ? human_count(here.shown[s]) : human_factor(here.shown[s]);
-                if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
-                return Cell{text, most && text != "-" ? Style::kGood : Style::kPlain};
-              });
+    table.add(rows.heading.schedules[s], alone ? words_of(merit.by).figure : "fastest", [&](std::size_t at) {
+      const Wins& here = wins[at];
+      const bool most = here.points > 0 && std::ranges::max(here.share) == here.share[s];
+      std::string text = "-";
+      if (alone && !std::isnan(here.shown[s]))
+        text = is_spent(merit.by) ? human_count(here.shown[s]) : human_factor(here.shown[s]);
+      if (!alone && here.points > 0) text = fmt::format("{:.0f} %", 100 * here.share[s]);
+      return Cell{text, most && text != "-" ? Style::kGood : Style::kPlain};
+    });
   write_table_below(out, "", table.columns(), options);
-  if (shown.size() < values.size())
-    write_sentence(out, options, "{} of {} values are shown.", shown.size(), values.size());
+  if (shown.size() < wins.size()) write_sentence(out, options, "{} of {} values are shown.", shown.size(), wins.size());
 }
 
 /// The points from the best on, with what they come to.
@@ -77,10 +69,8 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
   const std::vector<std::size_t> telling = telling_axes(rows);
   const std::size_t axis = telling.front();
   const bool priced = are_priced(rows), one = telling.size() == 1;
-  const Labels labels = labels_of(rows.heading.axes[axis], axis_names(rows.heading.axes)[axis]);
-  std::vector<Column> columns{left(one                        ? labels.name
-                                   : merit.by == Score::kCost ? "the cheapest points"
-                                                              : "the fastest points"),
+  const AxisWords words = std::move(axes_in_words(rows.heading)[axis]);
+  std::vector<Column> columns{left(one ? words.title : fmt::format("the {} points", words_of(merit.by).best)),
                               left("schedule"),
                               right("all tokens", "h:mm:ss"),
                               right("80 %", "interval"),
@@ -93,7 +83,7 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     const auto& [row, schedule, winner] = ranking[i];
     const Metrics& figures = row->schedules[schedule];
     const double updates = figures.total_time / figures.update_time;
-    std::vector<std::string> cells{one ? labels.values[row->point[axis]] : point_in_words(rows, *row),
+    std::vector<std::string> cells{one ? words.values[row->point[axis]] : point_in_words(rows, *row),
                                    rows.heading.schedules[schedule] + (winner ? "" : " *"),
                                    clock.text_of(figures.total_time.value),
                                    human_range(clock.text_of(updates * figures.update_time_low.value),
@@ -112,26 +102,21 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
     write_sentence(out, options, "The first {} of {} points are shown; --csv has all.", count, ranking.size());
 }
 
-void write_all(std::ostream& out, const std::vector<std::string>& words, const ConsoleOptions& options) {
-  if (!words.empty()) out << '\n';
-  for (const std::string& sentence : words) write_sentence(out, options, sentence);
-}
-
 /// How often the whole cluster beats its fastest part alone, and by how much, under each schedule.
 void write_worth(std::ostream& out, const SweepRows& rows, const WinnerRule& rule, const ConsoleOptions& options) {
-  write_all(out, worth_in_words(rows, rule), options);
   Table table({left("schedule"), right("faster than", "part alone"), right("interval", "open"),
                right("over part", "median"), right("over best", "synchr.")});
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
     const Worth worth = worth_of(rows, s, rule);
-    if (worth.points == 0) continue;
+    const Ratios& over = worth.over_alone;
+    if (over.points == 0) continue;
     const auto share = [&](std::size_t points) {
-      return Cell{fmt::format("{:.0f} %", 100.0 * static_cast<double>(points) / static_cast<double>(worth.points))};
+      return Cell{fmt::format("{:.0f} %", 100.0 * static_cast<double>(points) / static_cast<double>(over.points))};
     };
     table.add({{rows.heading.schedules[s]},
-               share(worth.pays),
+               share(over.faster),
                share(worth.open),
-               {human_factor(worth.over_alone), worth.over_alone > 1 ? Style::kGood : Style::kPlain},
+               {human_factor(over.median), over.median > 1 ? Style::kGood : Style::kPlain},
                {std::isnan(worth.over_best_synchronous) ? "-" : human_factor(worth.over_best_synchronous)}});
   }
   if (!table.empty()) write_table_below(out, "", table.columns(), options);
@@ -152,43 +137,38 @@ std::vector<char> letters_of(const std::vector<std::string>& schedules) {
   return letters;
 }
 
-/// The two axes with the most values, in their order.
-std::pair<std::size_t, std::size_t> longest_axes(const std::vector<Axis>& axes) {
-  const std::vector<std::size_t> order = longest_first(axes);
-  return {std::min(order[0], order[1]), std::max(order[0], order[1])};
-}
-
-/// Two axes of a grid, the others at their first values.
-void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::string>& names, const Merit& merit,
-               const ConsoleOptions& options) {
+/// Two axes of a grid with the most values, in their order, the others at their first values.
+void write_map(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
   const Heading& heading = rows.heading;
   if (!heading.grid || heading.axes.size() < 2) return;
-  const auto [down, across] = longest_axes(heading.axes);
+  const std::vector<std::size_t> longest = longest_first(heading.axes);
+  const auto [down, across] = std::minmax(longest[0], longest[1]);
+  const auto is_other = [down = down, across = across](std::size_t axis) { return axis != down && axis != across; };
+  const std::vector<AxisWords> axes = axes_in_words(heading);
+  const AxisWords &downward = axes[down], &sideways = axes[across];
   const std::vector<char> letters = letters_of(heading.schedules);
-  std::vector<std::vector<std::string>> cells(heading.axes[down].values.size(),
-                                              std::vector<std::string>(heading.axes[across].values.size(), " "));
+  std::vector<std::vector<std::string>> cells(downward.values.size(),
+                                              std::vector<std::string>(sideways.values.size(), " "));
   for (const Row& row : rows.rows) {
     bool here = true;
-    for (std::size_t i = 0; i < row.point.size(); ++i) here = here && (i == down || i == across || row.point[i] == 0);
+    for (std::size_t i = 0; i < row.point.size(); ++i) here = here && (!is_other(i) || row.point[i] == 0);
     if (!here) continue;
     const MapCell shown = map_cell(row, merit);
     cells[row.point[down]][row.point[across]] =
         (shown.schedule ? std::string(1, letters[*shown.schedule]) : std::string()) + shown.mark;
   }
-  const Labels downward = labels_of(heading.axes[down], names[down]),
-               sideways = labels_of(heading.axes[across], names[across]);
   const std::vector<std::size_t> rows_shown = shown_of(cells.size(), kMostRows);
   TableOf<std::size_t> table(rows_shown);
-  table.add(downward.name, "", [&](std::size_t r) { return downward.values[r]; });
+  table.add(downward.title, "", [&](std::size_t r) { return downward.values[r]; });
   std::size_t wide = 2;
   for (const std::string& value : sideways.values) wide = std::max(wide, value.size());
   const std::size_t room =
-      static_cast<std::size_t>(std::max(0, options.width - static_cast<int>(downward.name.size())));
+      static_cast<std::size_t>(std::max(0, options.width - static_cast<int>(downward.title.size())));
   for (const std::size_t c : shown_of(cells[0].size(), std::max<std::size_t>(2, room / (wide + 2))))
     table.add(sideways.values[c], "", [&](std::size_t r) { return cells[r][c]; });
-  std::string legend = fmt::format("{} (across: {}", score_in_words(merit.by), sideways.name);
-  for (std::size_t i = 0; i < heading.axes.size(); ++i)
-    if (i != down && i != across) legend += fmt::format("; {} = {}", names[i], heading.axes[i].values[0]);
+  std::string legend = fmt::format("{} (across: {}", words_of(merit.by).fastest, sideways.title);
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (is_other(i)) legend += fmt::format("; {} = {}", axes[i].name, heading.axes[i].values[0]);
   legend += "): ";
   for (std::size_t s = 0; s < letters.size(); ++s)
     legend += fmt::format("{}{} {}", s == 0 ? "" : ", ", letters[s], heading.schedules[s]);
@@ -198,34 +178,33 @@ void write_map(std::ostream& out, const SweepRows& rows, const std::vector<std::
 }  // namespace
 
 void write_sweep_summary(std::ostream& out, const SweepRows& rows, const Merit& merit, const ConsoleOptions& options) {
+  bool begun = false;
+  const auto say = [&](std::vector<std::string> words) {
+    std::erase(words, "");
+    if (begun && !words.empty()) out << '\n';
+    for (const std::string& sentence : words) write_sentence(out, options, sentence);
+    begun = begun || !words.empty();
+  };
   // Whoever asks for the least time or cost asks which point, and then which schedule.
-  const std::string best = ranking_in_words(rows, merit);
-  const bool first = is_spent(merit.by) && !best.empty();
-  if (first) {
-    write_sentence(out, options, best);
-    out << '\n';
-  }
-  if (const std::vector<std::string> along = along_in_words(rows, merit); !along.empty()) {
-    for (const std::string& sentence : along) write_sentence(out, options, sentence);
-    out << '\n';
-  }
-  write_sentence(out, options, winners_in_words(rows, merit));
-  out << '\n';
-  write_sentence(out, options, counts_in_words(rows, merit));
-  write_all(out, unfit_points_in_words(rows), options);
-  if (!first && !best.empty()) write_all(out, {best}, options);
-  write_all(out, cautions_in_words(rows), options);
+  const std::string ranking = ranking_in_words(rows, merit);
+  if (is_spent(merit.by)) say({ranking});
+  say(along_in_words(rows, merit));
+  say({winners_in_words(rows, merit)});
+  say({counts_in_words(rows, merit)});
+  say(unfit_points_in_words(rows));
+  if (!is_spent(merit.by)) say({ranking});
+  say(cautions_in_words(rows));
   write_ranking(out, rows, merit, options);
-  const std::vector<std::string> names = axis_names(rows.heading.axes);
-  for (const std::size_t axis : telling_axes(rows)) write_wins(out, rows, axis, names[axis], merit, options);
-  if (const std::string beside = beside_in_words(rows); !beside.empty()) write_all(out, {beside}, options);
-  write_all(out, crossovers_in_words(rows, merit, kMostLines), options);
-  write_all(out, flat_in_words(rows, kMostLines), options);
-  write_map(out, rows, names, merit, options);
-  write_all(out, tuned_in_words(rows), options);
+  for (const std::size_t axis : telling_axes(rows)) write_wins(out, rows, axis, merit, options);
+  say({beside_in_words(rows)});
+  say(crossovers_in_words(rows, merit, kMostLines));
+  say(flat_in_words(rows, kMostLines));
+  write_map(out, rows, merit, options);
+  say(tuned_in_words(rows));
+  say(worth_in_words(rows, merit.rule));
   if (rows.heading.fair) write_worth(out, rows, merit.rule, options);
-  write_all(out, left_out_in_words(rows, kMostFailures), options);
-  write_all(out, failures_in_words(rows, kMostFailures), options);
+  say(left_out_in_words(rows, kMostFailures));
+  say(failures_in_words(rows, kMostFailures));
 }
 
 }  // namespace accosim

@@ -4,117 +4,98 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
+#include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
-#include <string_view>
+#include <set>
 #include <utility>
 
+#include "models/base/outputs.hpp"
 #include "models/base/text.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"
 
 namespace accosim {
-
-bool are_whole(const Numbers& numbers) {
-  return numbers.unit.empty() && std::all_of(numbers.values.begin(), numbers.values.end(),
-                                             [](double value) { return value == std::floor(value); });
-}
-
 namespace {
 
-/// What is fast, and what a picture shows of it; {} is the baseline.
-struct ScoreWords {
-  const char *fastest, *shown;
-};
+/// In the order of Score.
 constexpr ScoreWords kScores[] = {
-    {"fastest by tokens per second", "speedup over {}, per token"},
-    {"fastest at equal samples an update", "speedup over {}, at equal samples an update"},
+    {"fastest by tokens per second", "speedup over {}, per token", "per token"},
+    {"fastest at equal samples an update", "speedup over {}, at equal samples an update", "at equal samples an update"},
     {"fastest against the best synchronous schedule",
-     "speedup over the best synchronous schedule, at equal samples an update"},
-    {"fastest against the fastest part alone", "speedup over the fastest part alone, per token"},
-    {"the least time of all tokens", "time of all tokens, h"},
-    {"the least cost of all tokens", "cost of all tokens"}};
-const ScoreWords& words_of(Score by) { return kScores[static_cast<std::size_t>(by)]; }
+     "speedup over the best synchronous schedule, at equal samples an update", "over the best synchronous schedule"},
+    {"fastest against the fastest part alone", "speedup over the fastest part alone, per token", "per token"},
+    {"the least time of all tokens", "time of all tokens, h", "by the time of all tokens", "fastest", "hours"},
+    {"the least cost of all tokens", "cost of all tokens", "by the cost of all tokens", "cheapest", "cost"}};
 
-bool ends_with_key(const Axis& axis, std::initializer_list<std::string_view> keys) {
-  const std::string_view last = std::string_view(axis.pointer).substr(axis.pointer.rfind('/') + 1);
-  return std::find(keys.begin(), keys.end(), last) != keys.end();
-}
+/// Points of which the same is said.
+struct Tally {
+  std::size_t points = 0;
+  const Row* first = nullptr;
 
-/// Of whole numbers, so that the axis' name can stand behind one: "6 V100 nodes".
-bool is_count(const Axis& axis, const std::string& name) {
-  return name.rfind("count", 0) != 0 &&
-         ends_with_key(
-             axis, {"count", "gpus", "gradient_accumulation_steps", "global_batch_size", "micro_batch_size",
-                    "sequence_length", "tensor_parallel_size", "pipeline_parallel_size", "virtual_pipeline_stages"});
-}
-
-/// Numbers of an axis as a sentence has them.
-struct AxisWords {
-  AxisWords(const Axis& axis, std::string called)
-      : name(std::move(called)), numbers(*numbers_of(axis)), whole(are_whole(numbers)), count(is_count(axis, name)) {}
-
-  std::string range(const Interval& values, const char* to) const {
-    const auto shown = [&](double at) { return whole ? fmt::format("{:g}", at) : fmt::format("{:.3g}", at); };
-    return human_range(shown(values.low), shown(values.high), to) + numbers.unit;
+  void add(const Row& row) {
+    if (points++ == 0) first = &row;
   }
-  /// Least and greatest of several lines.
-  std::string range(const Interval& values) const { return range(values, whole ? "-" : " to "); }
-  /// "6-8 V100 nodes", "n = 6", "25 Gbit/s (adapter)"
-  std::string named(const Interval& values) const {
-    if (!whole) return fmt::format("{} ({})", range(values), name);
-    return count ? range(values) + " " + name : fmt::format("{} = {}", name, range(values));
-  }
-
-  std::string name;
-  Numbers numbers;
-  bool whole, count;
 };
+
+/// What is said, that of the most points first.
+template <class Key>
+std::vector<std::pair<Key, Tally>> most_first(const std::map<Key, Tally>& tallies) {
+  std::vector<std::pair<Key, Tally>> all(tallies.begin(), tallies.end());
+  std::ranges::stable_sort(all, std::ranges::greater(), [](const auto& each) { return each.second.points; });
+  return all;
+}
+
+/// Of `most` sentences at most, and then how many `more` there are.
+std::vector<std::string> first_of(std::vector<std::string> words, std::size_t most, const char* more) {
+  if (words.size() <= most) return words;
+  std::string rest = fmt::format("... and {} more{}.", words.size() - most, more);
+  words.resize(most);
+  words.push_back(std::move(rest));
+  return words;
+}
 
 /// "from 4 V100 nodes on", "between 12 and 25 Gbit/s (adapter)", "above 25 Gbit/s (adapter)".
-std::string from_in_words(const Axis& axis, const std::string& name, double low, double high) {
-  const AxisWords words(axis, name);
-  if (words.whole) return fmt::format("from {} on", words.named({std::ceil(low), std::ceil(high)}));
-  const std::string least = written(words.numbers, low), most = written(words.numbers, high);
-  return least == most ? fmt::format("above {} ({})", most, name)
-                       : fmt::format("between {} and {} ({})", least, most, name);
+std::string from_in_words(const AxisWords& axis, double low, double high) {
+  if (axis.whole) return fmt::format("from {} on", axis.named({std::ceil(low), std::ceil(high)}));
+  const std::string least = axis.number(low), most = axis.number(high);
+  return least == most ? fmt::format("above {} ({})", most, axis.name)
+                       : fmt::format("between {} and {} ({})", least, most, axis.name);
 }
 
 /// "faster with up to 6 V100 nodes; equal at 7; slower beyond", "slower below 25 Gbit/s (adapter); faster above".
-std::string course_in_words(const Course& course, const Heading& heading, const std::vector<std::string>& names) {
+std::string course_in_words(const Course& course, const std::vector<AxisWords>& axes) {
   constexpr const char* kSides[] = {"faster", "equal", "slower"};
-  const AxisWords words(heading.axes[course.axis], names[course.axis]);
+  const AxisWords& axis = axes[course.axis];
   const auto crosses = [&](std::size_t bound) {
     return course.sides[bound] != Side::kEqual && course.sides[bound + 1] != Side::kEqual;
   };
   // Between two whole numbers there is nothing.
   const auto until = [&](std::size_t bound) {
     const Interval& at = course.bounds[bound].until;
-    return words.whole && crosses(bound) ? Interval{std::ceil(at.low) - 1, std::ceil(at.high) - 1} : at;
+    return axis.whole && crosses(bound) ? Interval{std::ceil(at.low) - 1, std::ceil(at.high) - 1} : at;
   };
   const auto from = [&](std::size_t bound) {
     const Interval& at = course.bounds[bound].from;
-    return words.whole && crosses(bound) ? Interval{std::ceil(at.low), std::ceil(at.high)} : at;
+    return axis.whole && crosses(bound) ? Interval{std::ceil(at.low), std::ceil(at.high)} : at;
   };
-  const char* const up_to = words.whole ? (words.count ? "with up to" : "up to") : crosses(0) ? "below" : "up to";
+  const char* const up_to = axis.whole ? (axis.is_count() ? "with up to" : "up to") : crosses(0) ? "below" : "up to";
   std::string text =
-      fmt::format("{} {} {}", kSides[static_cast<std::size_t>(course.sides[0])], up_to, words.named(until(0)));
+      fmt::format("{} {} {}", kSides[static_cast<std::size_t>(course.sides[0])], up_to, axis.named(until(0)));
   bool known = true;  // where the side before ends, on every line
   for (std::size_t i = 1; i < course.sides.size(); ++i) {
     const char* const side = kSides[static_cast<std::size_t>(course.sides[i])];
     const Interval begin = from(i - 1);
     if (i + 1 == course.sides.size())
-      return text + (known ? fmt::format("; {} {}", side, words.whole ? "beyond" : "above")
-                           : fmt::format("; {} from {} on", side, words.range(begin)));
+      return text + (known ? fmt::format("; {} {}", side, axis.whole ? "beyond" : "above")
+                           : fmt::format("; {} from {} on", side, axis.range(begin)));
     const Interval end = until(i);
     known = begin.low == begin.high && end.low == end.high;
     text += !known                 ? fmt::format("; then {}", side)
-            : begin.low == end.low ? fmt::format("; {} at {}", side, words.range(begin))
-                                   : fmt::format("; {} from {}", side, words.range({begin.low, end.low}, " to "));
+            : begin.low == end.low ? fmt::format("; {} at {}", side, axis.range(begin))
+                                   : fmt::format("; {} from {}", side, axis.range({begin.low, end.low}, " to "));
   }
   return text;
 }
@@ -132,59 +113,61 @@ std::string without_counts(const std::string& gpus) {
 }
 
 /// "the 64 V100", "the V100" of one; "the V100 or the A100" where they are not the same everywhere.
-std::string gpus_in_words(const std::vector<std::string>& all) {
+std::string gpus_in_words(const std::vector<const Row*>& rows, const std::string Alone::*gpus) {
+  std::set<std::string> all;
+  for (const Row* const row : rows) all.insert((*row->alone).*gpus);
   std::vector<std::string> names;
-  for (const std::string& gpus : all) {
-    const bool counted = all.size() == 1 && gpus.rfind("1 ", 0) != 0;
-    std::string name = "the " + (counted ? gpus : without_counts(gpus));
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  for (const std::string& each : all) {
+    const bool counted = all.size() == 1 && each.rfind("1 ", 0) != 0;
+    std::string name = "the " + (counted ? each : without_counts(each));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
   }
   return in_words(names, " or ");
 }
 
-std::string points_in_words(std::size_t count) { return count == 1 ? "1 point" : fmt::format("{} points", count); }
+std::string points_in_words(std::size_t count) { return so_many(count, "point"); }
 
 std::string lines_in_words(std::size_t lines) { return lines > 1 ? fmt::format(" ({} lines of points)", lines) : ""; }
 
 /// " Adding the 64 V100 to the 32 A100: faster with up to 6 V100 nodes; slower beyond."
-std::string course_in_words(const WorthCourse& course, const Heading& heading, const std::vector<std::string>& names) {
-  const std::string parts = gpus_in_words(course.parts), where = course_in_words(course.where, heading, names);
+std::string worth_course_in_words(const Course& course, const std::vector<AxisWords>& axes) {
+  const std::string parts = gpus_in_words(course.rows, &Alone::part), where = course_in_words(course, axes);
   const bool swaps = parts.find(" or ") != std::string::npos;  // there may be so many others that these are the part
   return (swaps ? fmt::format(" Beside {} alone, whichever is faster, the whole cluster is {}", parts, where)
-                : fmt::format(" Adding {} to {}: {}", gpus_in_words(course.others), parts, where)) +
-         lines_in_words(course.where.lines) + ".";
+                : fmt::format(" Adding {} to {}: {}", gpus_in_words(course.rows, &Alone::others), parts, where)) +
+         lines_in_words(course.lines) + ".";
 }
 
 constexpr std::size_t kMostCourses = 3;
 
 /// Of the lines that go otherwise than those that are said.
-std::string more_in_words(const auto& courses, const auto& lines_of) {
+std::string more_in_words(const std::vector<Course>& courses) {
   std::size_t lines = 0;
-  for (std::size_t i = kMostCourses; i < courses.size(); ++i) lines += lines_of(courses[i]);
-  return lines == 0 ? "" : fmt::format(" On {} more line{} of points it goes otherwise.", lines, lines == 1 ? "" : "s");
+  for (std::size_t i = kMostCourses; i < courses.size(); ++i) lines += courses[i].lines;
+  return lines == 0 ? "" : fmt::format(" On {} of points it goes otherwise.", so_many(lines, "more line"));
 }
 
-/// Of a schedule, or of the winner at each point.
-void add_worth(std::vector<std::string>& words, const SweepRows& rows, std::optional<std::size_t> schedule,
-               const WinnerRule& rule) {
+/// Of a schedule, or of the winner at each point; empty where no point has it.
+std::vector<std::string> worth_in_words(const SweepRows& rows, std::optional<std::size_t> schedule,
+                                        const WinnerRule& rule) {
   const Worth worth = worth_of(rows, schedule, rule);
-  if (worth.points == 0) return;
+  const std::size_t points = worth.over_alone.points, faster = worth.over_alone.faster;
+  if (points == 0) return {};
   std::string text = schedule
                          ? fmt::format("With {} the whole cluster is faster at ", rows.heading.schedules[*schedule])
                          : "With the winner of each point the whole cluster is faster at ";
-  if (worth.pays == worth.points)
-    text += worth.points == 1 ? "the only point" : fmt::format("all {} points", worth.points);
+  if (faster == points)
+    text += points == 1 ? "the only point" : fmt::format("all {} points", points);
   else
-    text += worth.pays == 0 ? fmt::format("none of {}", points_in_words(worth.points))
-                            : fmt::format("{} of {}", worth.pays, points_in_words(worth.points));
+    text += faster == 0 ? fmt::format("none of {}", points_in_words(points))
+                        : fmt::format("{} of {}", faster, points_in_words(points));
   if (worth.open > 0) text += fmt::format(" (at {} the interval leaves it open)", points_in_words(worth.open));
-  const std::vector<std::string> names = axis_names(rows.heading.axes);
-  const std::vector<WorthCourse> courses = worth_courses(rows, schedule, rule);
   text += ".";
+  const std::vector<Course>& courses = worth.over_alone.courses;
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
   for (std::size_t i = 0; i < std::min(courses.size(), kMostCourses); ++i)
-    text += course_in_words(courses[i], rows.heading, names);
-  text += more_in_words(courses, [](const WorthCourse& each) { return each.where.lines; });
-  words.push_back(std::move(text));
+    text += worth_course_in_words(courses[i], axes);
+  return {text + more_in_words(courses)};
 }
 
 /// Of a point that failed too: what it needs nobody knows.
@@ -195,61 +178,38 @@ bool fits_anywhere(const Row& row) {
 
 /// " Into memory acco does not fit at 2 points, dpu at 1.", beside others that do; empty where all fit everywhere.
 std::string unfit_in_words(const SweepRows& rows) {
-  std::string text;
+  std::vector<std::string> unfit;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
-    const auto points = std::count_if(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+    const auto points = std::ranges::count_if(rows.rows, [&](const Row& row) {
       return row.done() && row.has(s) && fits_anywhere(row) && !row.schedules[s].fits();
     });
     if (points > 0)
-      text += fmt::format("{}{}{} at {}", text.empty() ? " Into memory " : ", ", rows.heading.schedules[s],
-                          text.empty() ? " does not fit" : "", points_in_words(static_cast<std::size_t>(points)));
+      unfit.push_back(fmt::format("{}{} at {}", rows.heading.schedules[s], unfit.empty() ? " does not fit" : "",
+                                  points_in_words(static_cast<std::size_t>(points))));
   }
-  return text.empty() ? text : text + " (-).";
-}
-
-bool has_cost(const Row& row) {
-  return std::any_of(row.schedules.begin(), row.schedules.end(), [](const Metrics& each) { return each.cost; });
+  return unfit.empty() ? "" : fmt::format(" Into memory {} (-).", fmt::join(unfit, ", "));
 }
 
 /// " 1 point (cluster = mine) has no price_per_gpu_hour and takes no part."; empty where cost is not asked for.
 std::string unpriced_in_words(const SweepRows& rows, const Merit& merit) {
-  std::size_t points = 0;
-  std::string first;
+  Tally unpriced;
   for (const Row& row : rows.rows)
-    if (merit.by == Score::kCost && row.done() && !has_cost(row) && points++ == 0) first = point_in_words(rows, row);
-  if (points == 0) return "";
-  return fmt::format(" {} ({}) {} no price_per_gpu_hour and {} no part.", points_in_words(points),
-                     points == 1 ? first : "the first is " + first, points == 1 ? "has" : "have",
-                     points == 1 ? "takes" : "take");
-}
-
-/// Points by schedule, those with the most first; those without any left out.
-std::vector<std::pair<std::size_t, std::size_t>> counted(std::vector<std::size_t> points) {
-  std::vector<std::pair<std::size_t, std::size_t>> all;
-  for (std::size_t s = 0; s < points.size(); ++s)
-    if (points[s] > 0) all.emplace_back(points[s], s);
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  return all;
+    if (merit.by == Score::kCost && row.done() && !is_priced(row)) unpriced.add(row);
+  if (unpriced.points == 0) return "";
+  const bool one = unpriced.points == 1;
+  return fmt::format(" {} ({}{}) {} no price_per_gpu_hour and {} no part.", points_in_words(unpriced.points),
+                     one ? "" : "the first is ", point_in_words(rows, *unpriced.first), one ? "has" : "have",
+                     one ? "takes" : "take");
 }
 
 /// " Faster at a price: dpu at 1006 points, with gradients one update late; acco at 12 points, at up to 33 times the
 /// batch."
 std::string faster_in_words(const SweepRows& rows, const Merit& merit) {
-  std::string text;
+  std::vector<std::string> faster;
   for (const Faster& each : faster_ones(rows, merit))
-    text +=
-        fmt::format("{}{} at {}, {}", text.empty() ? " Faster at a price: " : "; ",
-                    rows.heading.schedules[each.schedule], points_in_words(each.points), worst_in_words(each.caveats));
-  return text.empty() ? "" : text + ".";
-}
-
-/// "dgx-h100-4x8", "2 nodes", "adapter = 100 Gbit/s".
-std::string value_in_words(const Axis& axis, const std::string& name, std::size_t at) {
-  const std::optional<Numbers> numbers = numbers_of(axis);
-  std::string value = numbers ? axis.values[at] : labels_of(axis, name).values[at];
-  if (!numbers && ends_with_key(axis, {"cluster", "model", "device"})) return value;
-  return numbers && are_whole(*numbers) && is_count(axis, name) ? value + " " + name
-                                                                : fmt::format("{} = {}", name, value);
+    faster.push_back(fmt::format("{} at {}, {}", rows.heading.schedules[each.schedule], points_in_words(each.points),
+                                 worst_in_words(each.caveats)));
+  return faster.empty() ? "" : fmt::format(" Faster at a price: {}.", fmt::join(faster, "; "));
 }
 
 /// Whether points that are equal on `first` are so on `second`.
@@ -292,14 +252,6 @@ std::string samples_in_words(const std::vector<Ranked>& ranking) {
       human_count(least), human_count(most));
 }
 
-/// What is said of each, of `most` at most, and then how many `more` there are.
-std::vector<std::string> first_in_words(const auto& items, std::size_t most, const char* more, const auto& said) {
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < std::min(items.size(), most); ++i) words.push_back(said(items[i]));
-  if (items.size() > most) words.push_back(fmt::format("... and {} more{}.", items.size() - most, more));
-  return words;
-}
-
 /// A term of what binds as the subject of a sentence.
 struct BindingWords {
   const char *term, *subject;
@@ -316,20 +268,18 @@ constexpr BindingWords kBindings[] = {{kComputation, "computation binds"},
 
 /// "The best synchronous schedule is ddp at 2 points; zero1 at 1 point.": from the most often on.
 std::string often_in_words(const SweepRows& rows, const char* title, std::string Row::*form) {
-  std::map<std::string, std::size_t> forms;
+  std::map<std::string, Tally> forms;
   for (const Row& row : rows.rows)
-    if (row.done() && !(row.*form).empty()) ++forms[row.*form];
-  std::vector<std::pair<std::string, std::size_t>> often(forms.begin(), forms.end());
-  std::stable_sort(often.begin(), often.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text;
-  for (const auto& [name, points] : often)
-    text += fmt::format("{}{} at {}", text.empty() ? title : "; ", name, points_in_words(points));
-  return text.empty() ? text : text + ".";
+    if (row.done() && !(row.*form).empty()) forms[row.*form].add(row);
+  std::vector<std::string> often;
+  for (const auto& [name, tally] : most_first(forms))
+    often.push_back(fmt::format("{} at {}", name, points_in_words(tally.points)));
+  return often.empty() ? "" : fmt::format("{}{}.", title, fmt::join(often, "; "));
 }
 
 }  // namespace
 
-std::string score_in_words(Score by) { return words_of(by).fastest; }
+const ScoreWords& words_of(Score by) { return kScores[static_cast<std::size_t>(by)]; }
 
 std::string shown_in_words(const SweepRows& rows, Score by) {
   return fmt::format(fmt::runtime(words_of(by).shown), rows.heading.baseline);
@@ -345,63 +295,63 @@ std::string trains_in_words(const Heading& heading) {
 
 std::string counts_in_words(const SweepRows& rows, const Merit& merit) {
   std::size_t failed = 0, close = 0;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> open;  // winner and the next, points
+  std::map<std::pair<std::size_t, std::size_t>, Tally> open;  // winner and the next
   for (const Row& row : rows.rows) {
     const MapCell cell = map_cell(row, merit);
     failed += row.done() ? 0 : 1;
     if (!cell.schedule || !cell.close) continue;
     ++close;
-    ++open[{*cell.schedule, *cell.close}];
+    open[{*cell.schedule, *cell.close}].add(row);
   }
-  std::string text = fmt::format("{}: {} of {} schedule{}", rows.heading.scenario, points_in_words(rows.rows.size()),
-                                 rows.heading.schedules.size(), rows.heading.schedules.size() == 1 ? "" : "s");
+  const std::vector<std::string>& schedules = rows.heading.schedules;
+  std::string text = fmt::format("{}: {} of {}", rows.heading.scenario, points_in_words(rows.rows.size()),
+                                 so_many(schedules.size(), "schedule"));
   if (const std::string trains = trains_in_words(rows.heading); !trains.empty()) text += ", " + trains;
   if (rows.rows.size() < rows.heading.points) text += fmt::format(", of {} in all", rows.heading.points);
   text += failed > 0 ? fmt::format("; {} failed.", failed) : ".";
   text += unfit_in_words(rows) + unpriced_in_words(rows, merit);
   if (close == 0) return text;
-  text += fmt::format(" At {} the interval leaves open which schedule is the {} (~)", points_in_words(close),
-                      merit.by == Score::kCost ? "cheapest" : "fastest");
-  std::vector<std::pair<std::size_t, std::string>> pairs;
-  for (const auto& [both, points] : open)
-    pairs.emplace_back(points, rows.heading.schedules[both.first] + " or " + rows.heading.schedules[both.second]);
-  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> pairs;
+  for (const auto& [both, tally] : most_first(open))
+    pairs.push_back(fmt::format("{} or {}{}", schedules[both.first], schedules[both.second],
+                                open.size() == 1 ? "" : fmt::format(" at {}", tally.points)));
   constexpr std::size_t kMostPairs = 4;
-  for (std::size_t i = 0; i < std::min(pairs.size(), kMostPairs); ++i)
-    text += fmt::format("{}{}{}", i == 0 ? ": " : ", ", pairs[i].second,
-                        pairs.size() == 1 ? "" : fmt::format(" at {}", pairs[i].first));
-  return text + (pairs.size() > kMostPairs ? " and others." : ".");
+  pairs.resize(std::min(pairs.size(), kMostPairs));
+  return text + fmt::format(" At {} the interval leaves open which schedule is the {} (~): {}{}.",
+                            points_in_words(close), words_of(merit.by).best, fmt::join(pairs, ", "),
+                            open.size() > kMostPairs ? " and others" : "");
 }
 
 std::string winners_in_words(const SweepRows& rows, const Merit& merit) {
-  std::vector<std::size_t> wins(rows.heading.schedules.size()), nearest(rows.heading.schedules.size());
-  std::size_t points = 0;
+  std::map<std::size_t, Tally> wins, nearest;  // by schedule
+  std::size_t points = 0, without_winner = 0;
   for (const Row& row : rows.rows) {
     const Standing standing = standing_at(row, merit);
-    if (standing.winner) ++wins[*standing.winner];
-    if (standing.nearest) ++nearest[*standing.nearest];
+    if (standing.winner) wins[*standing.winner].add(row);
+    if (standing.nearest) nearest[*standing.nearest].add(row);
     points += standing.best() ? 1 : 0;
+    without_winner += standing.nearest ? 1 : 0;
   }
-  const bool played = std::any_of(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  const bool played = std::ranges::any_of(rows.rows, &Row::done);
   if (points == 0) return played ? "No schedule fits at any point." : "No point could be played.";
   std::string text;
-  for (const auto& [count, schedule] : counted(wins)) {
+  for (const auto& [schedule, tally] : most_first(wins)) {
     const std::string& label = rows.heading.schedules[schedule];
     if (text.empty())
-      text = fmt::format("{} is the {} at {}", label, merit.by == Score::kCost ? "cheapest" : "fastest",
-                         count < points ? fmt::format("{} of {} points", count, points)
-                         : points == 1  ? "the only point"
-                                        : fmt::format("all {} points", points));
+      text = fmt::format("{} is the {} at {}", label, words_of(merit.by).best,
+                         tally.points < points ? fmt::format("{} of {} points", tally.points, points)
+                         : points == 1         ? "the only point"
+                                               : fmt::format("all {} points", points));
     else
-      text += fmt::format(", {} at {}", label, count);
+      text += fmt::format(", {} at {}", label, tally.points);
   }
   if (!text.empty()) text += ".";
-  std::string near;
-  for (const auto& [count, schedule] : counted(nearest))
-    near += fmt::format("{}{} at {}", near.empty() ? "" : ", ", rows.heading.schedules[schedule], count);
+  std::vector<std::string> near;
+  for (const auto& [schedule, tally] : most_first(nearest))
+    near.push_back(fmt::format("{} at {}", rows.heading.schedules[schedule], tally.points));
   if (!near.empty())
     text += fmt::format("{}No schedule is without a caveat at {} (*); the nearest is {}.", text.empty() ? "" : " ",
-                        points_in_words(std::accumulate(nearest.begin(), nearest.end(), std::size_t{0})), near);
+                        points_in_words(without_winner), fmt::join(near, ", "));
   return text + faster_in_words(rows, merit);
 }
 
@@ -414,15 +364,14 @@ std::vector<std::size_t> telling_axes(const SweepRows& rows) {
 
 std::string beside_in_words(const SweepRows& rows) {
   constexpr std::size_t kMostSaid = 12;
-  const std::vector<Axis>& axes = rows.heading.axes;
-  const std::vector<std::string> names = axis_names(axes);
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
   std::string text;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     const std::optional<std::size_t> by = decided_by(rows, axis);
     if (!by) continue;
     std::map<std::size_t, std::string> values;  // by the value of the other axis
-    for (const Row& row : rows.rows) values.emplace(row.point[*by], axes[axis].values[row.point[axis]]);
-    text += (text.empty() ? fmt::format("Beside {}: ", names[*by]) : "; ") + names[axis] + " ";
+    for (const Row& row : rows.rows) values.emplace(row.point[*by], rows.heading.axes[axis].values[row.point[axis]]);
+    text += (text.empty() ? fmt::format("Beside {}: ", axes[*by].name) : "; ") + axes[axis].name + " ";
     std::size_t shown = 0;
     for (const auto& [at, value] : values)
       if (shown++ < kMostSaid) text += (shown == 1 ? "" : ", ") + value;
@@ -432,12 +381,10 @@ std::string beside_in_words(const SweepRows& rows) {
 }
 
 std::string point_in_words(const SweepRows& rows, const Row& row) {
-  const std::vector<Axis>& axes = rows.heading.axes;
-  const std::vector<std::string> names = axis_names(axes);
-  std::string text;
-  for (const std::size_t i : telling_axes(rows))
-    text += (text.empty() ? "" : ", ") + value_in_words(axes[i], names[i], row.point[i]);
-  return text;
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
+  std::vector<std::string> values;
+  for (const std::size_t i : telling_axes(rows)) values.push_back(axes[i].value(row.point[i]));
+  return fmt::format("{}", fmt::join(values, ", "));
 }
 
 std::vector<std::string> unfit_points_in_words(const SweepRows& rows) {
@@ -511,12 +458,13 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
 }
 
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most) {
-  const std::vector<std::string> names = axis_names(rows.heading.axes);
-  return first_in_words(crossovers(rows, merit), most, "", [&](const Crossover& each) {
-    return fmt::format(
-        "{} takes over from {} {}{}.", rows.heading.schedules[each.above], rows.heading.schedules[each.below],
-        from_in_words(rows.heading.axes[each.axis], names[each.axis], each.low, each.high), lines_in_words(each.lines));
-  });
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
+  const std::vector<std::string>& schedules = rows.heading.schedules;
+  std::vector<std::string> words;
+  for (const Crossover& each : crossovers(rows, merit))
+    words.push_back(fmt::format("{} takes over from {} {}{}.", schedules[each.above], schedules[each.below],
+                                from_in_words(axes[each.axis], each.low, each.high), lines_in_words(each.lines)));
+  return first_of(std::move(words), most, "");
 }
 
 std::string binding_in_words(const Binding& binds, const std::string& pointer) {
@@ -532,18 +480,17 @@ std::string binding_in_words(const Binding& binds, const std::string& pointer) {
 }
 
 std::vector<std::string> flat_in_words(const SweepRows& rows, std::size_t most) {
-  const std::vector<std::string> names = axis_names(rows.heading.axes);
-  return first_in_words(flat_ranges(rows), most, " such", [&](const FlatRange& range) {
-    const Axis& axis = rows.heading.axes[range.axis];
-    const Numbers numbers = *numbers_of(axis);
-    std::string text =
-        are_whole(numbers)
-            ? fmt::format("From {} = {:g} to {:g}", names[range.axis], range.low, range.high)
-            : fmt::format("From {:.3g} to {} ({})", range.low, written(numbers, range.high), names[range.axis]);
-    text += " nothing changes";
-    if (range.binds) text += ": " + binding_in_words(*range.binds, axis.pointer);
-    return text + lines_in_words(range.lines) + ".";
-  });
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
+  std::vector<std::string> words;
+  for (const FlatRange& range : flat_ranges(rows)) {
+    const AxisWords& axis = axes[range.axis];
+    const std::string low = axis.digits(range.low), high = axis.number(range.high);
+    const std::string from = axis.whole ? fmt::format("From {} = {} to {}", axis.name, low, high)
+                                        : fmt::format("From {} to {} ({})", low, high, axis.name);
+    const std::string binds = range.binds ? ": " + binding_in_words(*range.binds, axis.pointer()) : "";
+    words.push_back(from + " nothing changes" + binds + lines_in_words(range.lines) + ".");
+  }
+  return first_of(std::move(words), most, " such");
 }
 
 std::vector<std::string> tuned_in_words(const SweepRows& rows) {
@@ -551,17 +498,17 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows) {
   if (!rows.heading.tuned) return words;
   words.push_back(often_in_words(rows, "The best synchronous schedule is ", &Row::best_synchronous));
   if (words.front().empty()) return {};
-  const std::vector<std::string> names = axis_names(rows.heading.axes);
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
   for (std::size_t s = 0; s + 1 < rows.heading.schedules.size(); ++s) {
-    const OverBest over = over_best(rows, s);
+    const Ratios over = over_best(rows, s);
     if (over.faster == 0) continue;
     std::string said =
         fmt::format("{} is faster than that at {} of {} ({:.2f} to {:.2f} times as fast at equal samples)",
                     rows.heading.schedules[s], over.faster, points_in_words(over.points), over.least, over.most);
     for (std::size_t i = 0; i < std::min(over.courses.size(), kMostCourses); ++i)
-      said += fmt::format("{} {}{}", i == 0 ? ":" : ", or", course_in_words(over.courses[i], rows.heading, names),
+      said += fmt::format("{} {}{}", i == 0 ? ":" : ", or", course_in_words(over.courses[i], axes),
                           lines_in_words(over.courses[i].lines));
-    words.push_back(said + "." + more_in_words(over.courses, [](const Course& each) { return each.lines; }));
+    words.push_back(said + "." + more_in_words(over.courses));
   }
   if (words.size() == 1) words.emplace_back("At no point is any other schedule faster than that.");
   if (std::string other = often_in_words(rows, "The best delayed or local one is ", &Row::best_delayed); !other.empty())
@@ -570,53 +517,66 @@ std::vector<std::string> tuned_in_words(const SweepRows& rows) {
 }
 
 std::vector<std::string> worth_in_words(const SweepRows& rows, const WinnerRule& rule) {
-  std::vector<std::string> words;
-  if (!rows.heading.fair) return words;
-  const Worth best = worth_of(rows, std::nullopt, rule);
+  if (!rows.heading.fair) return {};
+  const std::vector<std::string> best = worth_in_words(rows, std::nullopt, rule);
   const std::size_t together = only_together(rows);
-  if (best.points == 0 && together == 0) {
-    words.emplace_back(rows.rows.empty() ? "There are no rows yet."
-                                         : "At no point do unlike GPUs or node groups train under a schedule that "
-                                           "fits: there is nothing to compare a part with.");
-    return words;
-  }
-  words.emplace_back(
+  if (best.empty() && together == 0)
+    return {rows.rows.empty() ? "There are no rows yet."
+                              : "At no point do unlike GPUs or node groups train under a schedule that fits: there is "
+                                "nothing to compare a part with."};
+  std::vector<std::string> words{
       "Is the slower part worth adding? Per token, the whole cluster beside its fastest part alone, which does as many "
-      "samples an update as are asked of the whole, under the schedule that wins there.");
-  add_worth(words, rows, std::nullopt, rule);
+      "samples an update as are asked of the whole, under the schedule that wins there."};
+  words.insert(words.end(), best.begin(), best.end());
   const std::vector<std::string>& schedules = rows.heading.schedules;
-  const auto baseline = std::find(schedules.begin(), schedules.end(), rows.heading.baseline);
+  const auto baseline = std::ranges::find(schedules, rows.heading.baseline);
   if (schedules.size() > 1 && baseline != schedules.end())
-    add_worth(words, rows, static_cast<std::size_t>(baseline - schedules.begin()), rule);
+    for (std::string& each : worth_in_words(rows, static_cast<std::size_t>(baseline - schedules.begin()), rule))
+      words.push_back(std::move(each));
   if (together > 0)
     words.push_back(fmt::format("At {} no part alone has room for the training.", points_in_words(together)));
   return words;
 }
 
 std::vector<std::string> cautions_in_words(const SweepRows& rows) {
-  const auto played = std::count_if(rows.rows.begin(), rows.rows.end(), [](const Row& row) { return row.done(); });
+  const auto played = static_cast<std::size_t>(std::ranges::count_if(rows.rows, &Row::done));
+  std::map<std::string, Tally> cautions;
+  for (const Row& row : rows.rows)
+    for (const std::string& said : row.cautions) cautions[said].add(row);
   std::vector<std::string> words;
-  for (const auto& [said, points] : cautions_in(rows)) {
+  for (const auto& [said, tally] : most_first(cautions)) {
     const std::size_t colon = std::min(said.find(": "), said.size());
-    const bool all = points == static_cast<std::size_t>(played);
-    words.push_back(fmt::format("Caution at {}{}: {} ({})", all && points > 1 ? "all " : "", points_in_words(points),
-                                said.substr(std::min(colon + 2, said.size())), said.substr(0, colon)));
+    words.push_back(fmt::format("Caution at {}{}: {} ({})", tally.points == played && played > 1 ? "all " : "",
+                                points_in_words(tally.points), said.substr(std::min(colon + 2, said.size())),
+                                said.substr(0, colon)));
   }
   return words;
 }
 
 std::vector<std::string> failures_in_words(const SweepRows& rows, std::size_t most) {
-  return first_in_words(failures_of(rows), most, " reasons", [](const Failure& each) {
-    return fmt::format("Failed: {}, the first of them {}: {}", points_in_words(each.points), each.first, each.why);
-  });
+  std::map<std::string, Tally> failures;
+  for (const Row& row : rows.rows)
+    if (!row.done()) failures[row.failure].add(row);
+  std::vector<std::string> words;
+  for (const auto& [why, tally] : most_first(failures))
+    words.push_back(
+        fmt::format("Failed: {}, the first of them {}: {}", points_in_words(tally.points), tally.first->index, why));
+  return first_of(std::move(words), most, " reasons");
 }
 
 std::vector<std::string> left_out_in_words(const SweepRows& rows, std::size_t most) {
-  return first_in_words(left_out_in(rows), most, " reasons", [&](const LeftOutHere& each) {
-    const std::string first = point_in_words(rows, *each.first);
-    return fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[each.schedule], points_in_words(each.points),
-                       each.points > 1 ? ", the first of them " + first : " (" + first + ")", each.why);
-  });
+  std::map<std::pair<std::size_t, std::string>, Tally> left_out;  // by schedule and reason
+  for (const Row& row : rows.rows)
+    for (std::size_t s = 0; s < row.left_out.size(); ++s)
+      if (!row.has(s)) left_out[{s, row.left_out[s]}].add(row);
+  std::vector<std::string> words;
+  for (const auto& [what, tally] : left_out) {
+    const std::string first = point_in_words(rows, *tally.first);
+    words.push_back(fmt::format("Left out: {} at {}{}: {}", rows.heading.schedules[what.first],
+                                points_in_words(tally.points),
+                                tally.points > 1 ? ", the first of them " + first : " (" + first + ")", what.second));
+  }
+  return first_of(std::move(words), most, " reasons");
 }
 
 }  // namespace accosim

@@ -4,12 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "reports/sweep/axis_words.hpp"
 #include "sim/sweep/summary.hpp"
 
 namespace accosim {
 
-/// "fastest by tokens per second", and as a picture's title has it: "speedup over zero1, per token".
-std::string score_in_words(Score by);
+/// What is called fast, and what a picture shows of it.
+struct ScoreWords {
+  const char* fastest;             ///< "fastest by tokens per second"
+  const char* shown;               ///< "speedup over {}, per token": {} is the baseline
+  const char* how;                 ///< "per token": behind "the fastest schedule"
+  const char* best = "fastest";    ///< or "cheapest"
+  const char* figure = "speedup";  ///< what a column has
+};
+const ScoreWords& words_of(Score by);
+/// As a picture's title has it: "speedup over zero1, per token".
 std::string shown_in_words(const SweepRows& rows, Score by);
 
 /// "llama-3-8b on 1.00B tokens, in sequences of 4096": as far as all points have it alike.
@@ -35,9 +44,6 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit);
 
 /// "acco takes over from zero1 above 25 Gbit/s of bandwidth (8 lines of points).": at most `most`, then how many more.
 std::vector<std::string> crossovers_in_words(const SweepRows& rows, const Merit& merit, std::size_t most);
-
-/// Things that are counted: between two of them there is nothing.
-bool are_whole(const Numbers& numbers);
 
 /// What an axis of numbers that alone tells the points apart comes to: which schedule and form is the best where, and
 /// what binds where. Empty of other sweeps.

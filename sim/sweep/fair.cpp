@@ -27,47 +27,35 @@ void keep(JsonValue& list, const std::vector<bool>& kept) {
   list.elements = std::move(left);
 }
 
-/// The resolved scenario, but for what is of other GPUs and for where its values came from.
-class PartNames {
- public:
-  explicit PartNames(const LoadedScenario& loaded)
-      : cluster_(loaded.scenario.cluster), document_(parse_json(loaded.resolved(), "")) {
-    document_.root.erase("origins");
-    document_.root.erase("description");
+/// The node groups of a resolved scenario, but for the GPUs that are no part.
+void keep_part(JsonValue& nodes, const Cluster& cluster, const Part& part) {
+  std::vector<JsonValue> left;
+  for (std::size_t g = 0; g < cluster.nodes.size(); ++g) {
+    const auto listed = static_cast<std::size_t>(listed_index(cluster, static_cast<int>(g)));
+    const std::vector<bool>& kept = part.kept[g];
+    if (listed >= nodes.elements.size() || std::ranges::none_of(kept, [](bool one) { return one; })) continue;
+    JsonValue group = nodes.elements[listed];
+    if (JsonValue* const device = group.find("device"); device != nullptr && device->kind == JsonKind::kArray)
+      keep(*device, kept);
+    left.push_back(std::move(group));
   }
+  nodes.elements = std::move(left);
+}
 
-  std::uint64_t of(const Part& part, const Scenario& alone, double samples) const {
-    JsonValue root = document_.root;
-    if (JsonValue* const cluster = root.find("cluster")) {
-      if (JsonValue* const nodes = cluster->find("nodes")) keep_groups(*nodes, part);
-      JsonValue* const fabric = cluster->find("fabric");
-      if (fabric != nullptr && alone.cluster.nodes.size() == 1) fabric->erase("between_groups");
-    }
-    std::string text = fmt::format("{} {} {}", dump_json(root), part.name, samples);
-    // Ranks are numbered from the first group on, whatever its size.
-    for (const Pause& pause : alone.training.unsteady.pauses)
-      for (const int rank : pause.ranks) text += fmt::format(" {}", rank);
-    return hash_of(text);
+/// Of the resolved scenario as far as it is the part's.
+std::uint64_t key_of(JsonValue resolved, const Cluster& whole, const Part& part, const Scenario& alone,
+                     double samples) {
+  if (JsonValue* const cluster = resolved.find("cluster")) {
+    if (JsonValue* const nodes = cluster->find("nodes")) keep_part(*nodes, whole, part);
+    JsonValue* const fabric = cluster->find("fabric");
+    if (fabric != nullptr && alone.cluster.nodes.size() == 1) fabric->erase("between_groups");
   }
-
- private:
-  void keep_groups(JsonValue& nodes, const Part& part) const {
-    std::vector<JsonValue> left;
-    for (std::size_t g = 0; g < cluster_.nodes.size(); ++g) {
-      const auto listed = static_cast<std::size_t>(listed_index(cluster_, static_cast<int>(g)));
-      const std::vector<bool>& kept = part.kept[g];
-      if (listed >= nodes.elements.size() || std::ranges::none_of(kept, [](bool one) { return one; })) continue;
-      JsonValue group = nodes.elements[listed];
-      if (JsonValue* const device = group.find("device"); device != nullptr && device->kind == JsonKind::kArray)
-        keep(*device, kept);
-      left.push_back(std::move(group));
-    }
-    nodes.elements = std::move(left);
-  }
-
-  const Cluster& cluster_;
-  JsonDocument document_;
-};
+  std::string text = fmt::format("{} {} {}", dump_json(resolved), part.name, samples);
+  // Ranks are numbered from the first group on, whatever its size.
+  for (const Pause& pause : alone.training.unsteady.pauses)
+    for (const int rank : pause.ranks) text += fmt::format(" {}", rank);
+  return hash_of(text);
+}
 
 /// The winner by tokens per second, or where all have a caveat the nearest to it; nothing where none fits.
 std::optional<PartResult> fastest_of(const std::vector<RunResult>& results) {
@@ -110,12 +98,14 @@ std::optional<PartResult> fastest_part(const LoadedScenario& loaded, const std::
                                        const std::vector<int>& indices, const Tuned& tuned,
                                        const Evaluations& evaluations, PartCache& cache) {
   const Scenario& scenario = loaded.scenario;
-  const PartNames names(loaded);
+  JsonValue resolved = parse_json(loaded.resolved(), "").root;
+  resolved.erase("origins");  // where its values come from
+  resolved.erase("description");
   const double samples = samples_asked(scenario);
   std::optional<PartResult> fastest;
   for (const Part& part : parts) {
     const Scenario alone = part_of(scenario, part.kept);
-    const auto [known, anew] = cache.try_emplace(names.of(part, alone, samples));
+    const auto [known, anew] = cache.try_emplace(key_of(resolved, scenario.cluster, part, alone, samples));
     if (anew) known->second = fastest_of(alone, indices, samples, tuned, evaluations);
     const std::optional<PartResult>& best = known->second;
     const auto merit = [](const PartResult& of) { return std::pair(of.clean, of.alone.tokens_per_second); };

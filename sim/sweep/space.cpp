@@ -133,8 +133,6 @@ std::vector<std::size_t> permutation(std::size_t n, std::uint64_t seed, std::siz
   return places;
 }
 
-void append(Coordinates& all, const Coordinates& more) { all.insert(all.end(), more.begin(), more.end()); }
-
 }  // namespace
 
 Axis parse_axis(const std::string& text) {
@@ -184,7 +182,10 @@ void check_distinct(const Space& space) {
 Space zip(std::vector<Space> parts) {
   Space space{.kind = Space::Kind::kZip, .parts = std::move(parts)};
   if (space.parts.size() < 2) return space;
-  size_of(space);
+  for (const Space& part : space.parts)
+    if (size_of(part) != size_of(space.parts.front()))
+      throw BadInput(fmt::format("axes that go side by side have {} and {} values; write as many for each",
+                                 size_of(space.parts.front()), size_of(part)));
   for (Space& part : space.parts) {
     std::vector<std::size_t> places(size_of(part));
     std::iota(places.begin(), places.end(), std::size_t{0});
@@ -200,9 +201,9 @@ Space zip(std::vector<Space> parts) {
     }
     space.places.push_back(std::move(places));
   }
-  std::set<std::vector<std::size_t>> known;
-  for (std::size_t i = 0; i < space.places.front().size(); ++i) {
-    std::vector<std::size_t> point;
+  std::set<Coordinates> known;
+  for (std::size_t i = 0; i < size_of(space); ++i) {
+    Coordinates point;
     for (const std::vector<std::size_t>& places : space.places) point.push_back(places[i]);
     if (!known.insert(point).second)
       throw BadInput(fmt::format("--zip: point {} is one that was there before; leave it out", i + 1));
@@ -222,35 +223,24 @@ Space latin_hypercube(std::vector<Space> parts, std::size_t points, std::uint64_
   if (points < 1 || points > kMostValues)
     throw BadInput(fmt::format("a Latin hypercube of {} points; write 1 to {}", points, kMostValues));
   Space space{.kind = Space::Kind::kLatin, .parts = std::move(parts)};
-  for (std::size_t i = 0; i < space.parts.size(); ++i) space.places.push_back(permutation(points, seed, i));
+  for (std::size_t i = 0; i < space.parts.size(); ++i) {
+    const std::size_t size = size_of(space.parts[i]);
+    space.places.push_back(permutation(points, seed, i));
+    for (std::size_t& place : space.places.back()) place = place * size / points;
+  }
   return space;
 }
 
 std::size_t size_of(const Space& space) {
-  const auto checked = [](std::size_t size) {
-    if (size <= kMostPoints) return size;
-    throw BadInput(fmt::format("the sweep has more than {} points; write fewer values", kMostPoints));
-  };
-  switch (space.kind) {
-    case Space::Kind::kAxis: return space.axis.values.size();
-    case Space::Kind::kLatin: return space.places.empty() ? 0 : space.places.front().size();
-    case Space::Kind::kProduct: {
-      std::size_t size = 1;
-      for (const Space& part : space.parts) size = checked(size * size_of(part));
-      return size;
-    }
-    case Space::Kind::kZip: {
-      if (!space.places.empty()) return space.places.front().size();
-      std::vector<std::size_t> sizes;
-      for (const Space& part : space.parts) sizes.push_back(size_of(part));
-      for (const std::size_t size : sizes)
-        if (size != sizes.front())
-          throw BadInput(fmt::format("axes that go side by side have {} and {} values; write as many for each",
-                                     sizes.front(), size));
-      return sizes.empty() ? 0 : sizes.front();
-    }
+  if (space.kind == Space::Kind::kAxis) return space.axis.values.size();
+  if (!space.places.empty()) return space.places.front().size();
+  std::size_t size = 1;
+  for (const Space& part : space.parts) {
+    size *= size_of(part);
+    if (size > kMostPoints)
+      throw BadInput(fmt::format("the sweep has more than {} points; write fewer values", kMostPoints));
   }
-  return 0;
+  return size;
 }
 
 std::vector<Axis> axes_of(const Space& space) {
@@ -270,30 +260,20 @@ std::vector<std::size_t> longest_first(const std::vector<Axis>& axes) {
 }
 
 Coordinates point_of(const Space& space, std::size_t index) {
-  Coordinates point;
-  switch (space.kind) {
-    case Space::Kind::kAxis: return {index};
-    case Space::Kind::kProduct: {
-      std::vector<Coordinates> parts(space.parts.size());
-      for (std::size_t i = parts.size(); i-- > 0;) {
-        const std::size_t size = size_of(space.parts[i]);
-        parts[i] = point_of(space.parts[i], index % size);
-        index /= size;
-      }
-      for (const Coordinates& part : parts) append(point, part);
-      return point;
+  if (space.kind == Space::Kind::kAxis) return {index};
+  std::vector<std::size_t> places(space.parts.size());  // the point of each part
+  for (std::size_t i = places.size(); i-- > 0;) {
+    if (!space.places.empty()) {
+      places[i] = space.places[i][index];
+      continue;
     }
-    case Space::Kind::kZip:
-      for (std::size_t i = 0; i < space.parts.size(); ++i)
-        append(point, point_of(space.parts[i], space.places.empty() ? index : space.places[i][index]));
-      return point;
-    case Space::Kind::kLatin:
-      for (std::size_t i = 0; i < space.parts.size(); ++i) {
-        const std::vector<std::size_t>& places = space.places[i];
-        append(point, point_of(space.parts[i], places[index] * size_of(space.parts[i]) / places.size()));
-      }
-      return point;
+    const std::size_t size = size_of(space.parts[i]);
+    places[i] = index % size;
+    index /= size;
   }
+  Coordinates point;
+  for (std::size_t i = 0; i < places.size(); ++i)
+    for (const std::size_t at : point_of(space.parts[i], places[i])) point.push_back(at);
   return point;
 }
 

@@ -46,7 +46,7 @@ struct Space {
   Kind kind = Kind::kProduct;
   Axis axis{};
   std::vector<Space> parts{};
-  /// By part: of a Latin hypercube a permutation of the points, of a zip the part's point at each of them.
+  /// Of a zip of several parts and of a Latin hypercube: by part, its point at each of the space's points.
   std::vector<std::vector<std::size_t>> places{};
 };
 
@@ -63,7 +63,7 @@ Space zip(std::vector<Space> parts);
 void check_distinct(const Axis& axis);
 void check_distinct(const Space& space);
 
-/// The number of points. Throws BadInput where it is above kMostPoints, or a zip's parts differ in length.
+/// The number of points. Throws BadInput where it is above kMostPoints.
 std::size_t size_of(const Space& space);
 
 /// In the order in which they are written.

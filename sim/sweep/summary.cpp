@@ -6,13 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "models/base/errors.hpp"
-#include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
@@ -36,69 +33,34 @@ std::optional<std::vector<double>> quantities_of(const Axis& axis) {
   return std::nullopt;
 }
 
-/// Points of a grid from one value of an axis to the next.
-std::size_t stride_of(const std::vector<Axis>& axes, std::size_t axis) {
-  std::size_t stride = 1;
-  for (std::size_t i = axis + 1; i < axes.size(); ++i) stride *= axes[i].values.size();
-  return stride;
-}
-
-/// Who wins at the first of two neighbouring points and who at the second, and where that changes.
-struct Change {
-  std::size_t first = 0, second = 0;
-  double low = 0, high = 0;
-};
-
 /// A point of a line along an axis with numbers.
 struct LinePoint {
   double at = 0;             ///< the axis' number
   const Row* row = nullptr;  ///< nullptr: not played yet
 };
 
-/// Nothing where the same schedule wins.
-std::optional<Change> change_between(const LinePoint& a, const LinePoint& b, const Merit& merit) {
-  const std::optional<std::size_t> first = winner_of(*a.row, merit), second = winner_of(*b.row, merit);
-  if (*first == *second) return std::nullopt;
+/// Where two things are equal whose ratio has these logarithms at the two ends: it is linear in the logarithm of the
+/// axis, or in the axis itself where an end is not above 0.
+double crossing(double from, double to, double log_ratio_from, double log_ratio_to) {
+  const double share = log_ratio_from / (log_ratio_from - log_ratio_to);
+  if (from > 0 && to > 0) return from * std::pow(to / from, share);
+  return from + share * (to - from);
+}
+
+/// Between neighbouring points of a line; nothing where the same schedule wins at both.
+std::optional<Crossover> crossover_between(const LinePoint& a, const LinePoint& b, std::size_t axis,
+                                           const Merit& merit) {
+  const std::size_t first = *winner_of(*a.row, merit), second = *winner_of(*b.row, merit);
+  if (first == second) return std::nullopt;
   const auto log_ratio = [&](const Row& row) -> std::optional<double> {
-    const std::optional<double> one = score_of(row, *first, merit.by), other = score_of(row, *second, merit.by);
+    const std::optional<double> one = score_of(row, first, merit.by), other = score_of(row, second, merit.by);
     return one && other ? std::optional(std::log(*one / *other)) : std::nullopt;
   };
   const std::optional<double> at_a = log_ratio(*a.row), at_b = log_ratio(*b.row);
   if (!at_a || !at_b || *at_a < 0 || *at_b > 0 || *at_a == *at_b)  // a caveat decides, not who is faster
-    return Change{*first, *second, a.at, b.at};
+    return Crossover{axis, first, second, a.at, b.at, 1};
   const double at = crossing(a.at, b.at, *at_a, *at_b);
-  return Change{*first, *second, at, at};
-}
-
-/// Order of the axis' values from the least to the greatest.
-std::vector<std::size_t> ascending(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  return order;
-}
-
-/// A file by its name, and a part that is written out by its own; others as they are.
-std::string in_short(const std::string& value) {
-  constexpr std::string_view kJson = ".json";
-  if (value.size() > kJson.size() && value.ends_with(kJson)) {
-    const std::size_t slash = value.rfind('/');
-    const std::size_t from = slash == std::string::npos ? 0 : slash + 1;
-    return value.substr(from, value.size() - kJson.size() - from);
-  }
-  if (value.empty() || value.front() != '{') return value;
-  const JsonDocument part = parse_json(value, "");
-  for (const char* const key : {"name", "inherits"})
-    if (const JsonValue* const name = part.root.find(key); name != nullptr && name->kind == JsonKind::kText)
-      return name->text;
-  return value;
-}
-
-/// The same of all, where they then differ still.
-std::vector<std::string> in_short(const std::vector<std::string>& values) {
-  std::vector<std::string> all;
-  for (const std::string& value : values) all.push_back(in_short(value));
-  return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
+  return Crossover{axis, first, second, at, at, 1};
 }
 
 /// Whether a column holds what an earlier one does: the best of some schedules is one of them as it is written.
@@ -135,15 +97,18 @@ void for_each_line(const SweepRows& rows,
   const Heading& heading = rows.heading;
   if (!heading.grid) return;
   const std::vector<const Row*> all = by_index(rows);
+  std::size_t stride = heading.points;  // points from one value of an axis to the next
   for (std::size_t axis = 0; axis < heading.axes.size(); ++axis) {
+    const std::size_t span = stride;
+    stride /= heading.axes[axis].values.size();
     const std::optional<Numbers> numbers = numbers_of(heading.axes[axis]);
     if (!numbers) continue;
-    const std::vector<std::size_t> order = ascending(numbers->values);
-    const std::size_t stride = stride_of(heading.axes, axis), span = stride * order.size();
     for (std::size_t first = 0; first < heading.points; ++first) {
       if (first % span >= stride) continue;  // a line begins at the axis' first value
       std::vector<LinePoint> line;
-      for (const std::size_t k : order) line.push_back({numbers->values[k], all[first + k * stride]});
+      for (std::size_t k = 0; k < numbers->values.size(); ++k)
+        line.push_back({numbers->values[k], all[first + k * stride]});
+      std::ranges::stable_sort(line, {}, &LinePoint::at);
       visit(axis, line);
     }
   }
@@ -165,22 +130,72 @@ std::vector<double> figures_of(const Row& row) {
   return figures;
 }
 
-/// Figures of some points: the least and the greatest of each.
-struct Bands {
-  std::vector<double> low, high;
-
-  bool takes(const std::vector<double>& figures) {
-    constexpr double kFlat = 1e-3;
-    Bands wider = *this;
-    for (std::size_t i = 0; i < figures.size(); ++i) {
-      wider.low[i] = std::min(low[i], figures[i]);
-      wider.high[i] = std::max(high[i], figures[i]);
-      if (wider.high[i] > (1 + kFlat) * wider.low[i]) return false;
-    }
-    *this = std::move(wider);
-    return true;
+/// Widens the least and the greatest of each figure by those of one more point, where they stay as good as equal.
+bool take_in(std::vector<Interval>& bands, const Row& row) {
+  constexpr double kFlat = 1e-3;
+  const std::vector<double> figures = figures_of(row);
+  std::vector<Interval> wider;
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    wider.push_back(around(bands[i], figures[i]));
+    if (wider[i].high > (1 + kFlat) * wider[i].low) return false;
   }
-};
+  bands = std::move(wider);
+  return true;
+}
+
+bool same(const FlatRange& a, const FlatRange& b) {
+  return a.axis == b.axis && a.low == b.low && a.high == b.high && a.binds.has_value() == b.binds.has_value() &&
+         (!a.binds || a.binds->term == b.binds->term);
+}
+
+/// By axis, and on each the most frequent first.
+template <class Key, class Found>
+std::vector<Found> most_frequent_first(const std::map<Key, Found>& found) {
+  std::vector<Found> list;
+  for (const auto& [key, each] : found) list.push_back(each);
+  std::ranges::stable_sort(
+      list, [](const Found& a, const Found& b) { return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines); });
+  return list;
+}
+
+Side side_of(double ratio) {
+  return ratio > kNoticeablyFaster ? Side::kFaster : 1 / ratio > kNoticeablyFaster ? Side::kSlower : Side::kEqual;
+}
+
+/// Of the numeric axes of a grid, on each the most frequent first.
+std::vector<Course> courses_of(const SweepRows& rows, const RatioOf& ratio) {
+  std::map<std::pair<std::size_t, std::vector<Side>>, Course> found;
+  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
+    Course course{axis, {}, {}, 1, {}};
+    double last_at = 0, last_ratio = 1;
+    for (const LinePoint& point : line) {
+      const std::optional<double> here = point.row == nullptr ? std::nullopt : ratio(*point.row);
+      if (!here) continue;
+      const Side side = side_of(*here);
+      if (!course.sides.empty() && side != course.sides.back()) {
+        const bool crosses = side != Side::kEqual && course.sides.back() != Side::kEqual;
+        const double at = crosses ? crossing(last_at, point.at, std::log(last_ratio), std::log(*here)) : 0;
+        const double until = crosses ? at : last_at, from = crosses ? at : point.at;
+        course.bounds.push_back({{until, until}, {from, from}});
+      }
+      if (course.sides.empty() || side != course.sides.back()) course.sides.push_back(side);
+      course.rows.push_back(point.row);
+      last_at = point.at;
+      last_ratio = *here;
+    }
+    if (course.bounds.empty()) return;
+    const auto [entry, anew] = found.try_emplace({axis, course.sides}, course);
+    if (anew) return;
+    Course& known = entry->second;
+    ++known.lines;
+    known.rows.insert(known.rows.end(), course.rows.begin(), course.rows.end());
+    for (std::size_t i = 0; i < known.bounds.size(); ++i) {
+      known.bounds[i].until = around(known.bounds[i].until, course.bounds[i].until.low);
+      known.bounds[i].from = around(known.bounds[i].from, course.bounds[i].from.low);
+    }
+  });
+  return most_frequent_first(found);
+}
 
 }  // namespace
 
@@ -207,20 +222,6 @@ std::optional<Numbers> numbers_of(const Axis& axis) {
   numbers.values.clear();
   for (const double value : *values) numbers.values.push_back(value / values->front() * first->number);
   return numbers;
-}
-
-std::string written(const Numbers& numbers, double value) { return fmt::format("{:.3g}{}", value, numbers.unit); }
-
-Labels labels_of(const Axis& axis, const std::string& name) {
-  const std::optional<Numbers> numbers = numbers_of(axis);
-  const std::string unit = numbers ? numbers->unit : "";
-  const auto has_unit = [&](const std::string& value) {
-    return value.size() > unit.size() && value.compare(value.size() - unit.size(), unit.size(), unit) == 0;
-  };
-  if (unit.empty() || !std::ranges::all_of(axis.values, has_unit)) return {name, in_short(axis.values)};
-  Labels labels{fmt::format("{} ({})", name, unit.substr(unit.find_first_not_of(' '))), {}};
-  for (const std::string& value : axis.values) labels.values.push_back(value.substr(0, value.size() - unit.size()));
-  return labels;
 }
 
 std::vector<std::string> short_names(const std::vector<Axis>& axes) {
@@ -255,50 +256,52 @@ std::vector<const Row*> by_index(const SweepRows& rows) {
 
 bool is_spent(Score by) { return by == Score::kTime || by == Score::kCost; }
 
-Shown shown_of(const Metrics& figures, Score by) {
-  const auto spent = [&](const char* key, double unit) {
-    const Metric& metric = metric_named(key);
-    Shown shown{metric.figure.of(figures), metric.interval.of(figures)};
-    if (shown.value) *shown.value /= unit;
-    if (shown.interval) shown.interval = Interval{shown.interval->low / unit, shown.interval->high / unit};
-    return shown;
+std::optional<Shown> shown_of(const Metrics& figures, Score by) {
+  struct Figure {
+    const Metric& metric;
+    double unit;
   };
-  switch (by) {
-    case Score::kTime: return spent("total_time_s", 3600);
-    case Score::kCost: return spent("cost", 1);
-    case Score::kTokens: return {figures.speedup, figures.speedup_interval};
-    case Score::kSameBatch: return {figures.speedup_same_batch, figures.speedup_same_batch_interval};
-    case Score::kBestSynchronous: return {figures.over_best_synchronous, figures.over_best_synchronous_interval};
-    case Score::kAlone: return {figures.over_alone, figures.over_alone_interval};
-  }
-  return {};
+  static const Figure kFigures[] = {{metric_named("speedup"), 1},
+                                    {metric_named("speedup_same_batch"), 1},
+                                    {metric_named("speedup_over_best_synchronous"), 1},
+                                    {metric_named("speedup_over_alone"), 1},
+                                    {metric_named("total_time_s"), 3600},
+                                    {metric_named("cost"), 1}};
+  const auto& [metric, unit] = kFigures[static_cast<std::size_t>(by)];
+  const std::optional<double> value = metric.figure.of(figures);
+  if (!value) return std::nullopt;
+  const Interval interval = metric.interval.of(figures).value_or(Interval{*value, *value});
+  return Shown{*value / unit, interval.low / unit, interval.high / unit};
 }
 
-bool are_priced(const SweepRows& rows) {
-  return std::ranges::any_of(rows.rows, [](const Row& row) {
-    return std::ranges::any_of(row.schedules, [](const Metrics& each) { return each.cost.has_value(); });
-  });
+bool is_priced(const Row& row) {
+  return std::ranges::any_of(row.schedules, [](const Metrics& each) { return each.cost.has_value(); });
 }
 
-void check_priced(bool priced, Score by) {
-  if (by == Score::kCost && !priced)
-    throw BadInput(
-        "there is no cost to go by; write the node groups' \"price_per_gpu_hour\" and play the sweep anew, such as "
-        "with --set '/cluster/nodes/*/price_per_gpu_hour=2.5'");
-}
+bool are_priced(const SweepRows& rows) { return std::ranges::any_of(rows.rows, is_priced); }
 
-void check_score(const Heading& heading, Score by) {
+std::string lacking(const Heading& heading, Score by, bool priced) {
   if (by == Score::kBestSynchronous && !heading.tuned)
-    throw BadInput(
-        fmt::format("the rows of {} are not compared with the best synchronous schedule; play a sweep with a delayed "
-                    "or local schedule, without --no-tuned",
-                    in_quotes(heading.scenario, 100)));
+    return fmt::format(
+        "the rows of {} are not compared with the best synchronous schedule; play a sweep with a delayed "
+        "or local schedule, without --no-tuned",
+        in_quotes(heading.scenario, 100));
   if (by == Score::kAlone && !heading.fair)
-    throw BadInput(
-        fmt::format("the rows of {} are not compared with parts alone; play the sweep anew with --fair, or write "
-                    "\"fair\": true in its file",
-                    in_quotes(heading.scenario, 100)));
+    return fmt::format(
+        "the rows of {} are not compared with parts alone; play the sweep anew with --fair, or write "
+        "\"fair\": true in its file",
+        in_quotes(heading.scenario, 100));
+  if (by == Score::kCost && !priced)
+    return "there is no cost to go by; write the node groups' \"price_per_gpu_hour\" and play the sweep anew, such as "
+           "with --set '/cluster/nodes/*/price_per_gpu_hour=2.5'";
+  return "";
 }
+
+void check_score(const Heading& heading, Score by, bool priced) {
+  if (const std::string why = lacking(heading, by, priced); !why.empty()) throw BadInput(why);
+}
+
+void check_score(const SweepRows& rows, Score by) { check_score(rows.heading, by, are_priced(rows)); }
 
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (!row.done() || !row.schedules[schedule].fits()) return std::nullopt;
@@ -312,9 +315,10 @@ std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (by == Score::kSameBatch && all_have(&Metrics::over_best_synchronous)) return figures.over_best_synchronous;
   const bool per_token = by == Score::kSameBatch && !all_have(&Metrics::speedup_same_batch);
   if (by == Score::kTokens || per_token) return figures.tokens_per_second;
-  if (!is_spent(by)) return shown_of(figures, by).value;
-  const std::optional<double> spent = shown_of(figures, by).value;  // none where it costs nothing
-  return spent && *spent > 0 ? std::optional(1 / *spent) : std::nullopt;
+  const std::optional<Shown> shown = shown_of(figures, by);
+  if (!shown) return std::nullopt;
+  if (!is_spent(by)) return shown->value;
+  return shown->value > 0 ? std::optional(1 / shown->value) : std::nullopt;  // none where it costs nothing
 }
 
 Standing standing_at(const Row& row, const Merit& merit) {
@@ -386,8 +390,8 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Meri
     }
     for (std::size_t i = 0; i < row.schedules.size(); ++i) {
       const Metrics& figures = row.schedules[i];
-      const std::optional<double> value = shown_of(figures, merit.by).value;
-      if (value && figures.fits()) shown[at][i].push_back(*value);
+      const std::optional<Shown> figure = shown_of(figures, merit.by);
+      if (figure && figures.fits()) shown[at][i].push_back(figure->value);
     }
   }
   for (std::size_t at = 0; at < all.size(); ++at)
@@ -399,78 +403,25 @@ std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Meri
   return all;
 }
 
-double crossing(double from, double to, double log_ratio_from, double log_ratio_to) {
-  const double share = log_ratio_from / (log_ratio_from - log_ratio_to);
-  if (from > 0 && to > 0) return from * std::pow(to / from, share);
-  return from + share * (to - from);
-}
-
 std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit) {
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Crossover> found;
   for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
     const LinePoint* last = nullptr;
     for (const LinePoint& point : line) {
       if (point.row == nullptr || !winner_of(*point.row, merit)) continue;
-      const std::optional<Change> change = last != nullptr ? change_between(*last, point, merit) : std::nullopt;
-      last = &point;
-      if (!change) continue;
-      const auto [entry, anew] =
-          found.try_emplace({axis, change->first, change->second},
-                            Crossover{axis, change->first, change->second, change->low, change->high, 0});
+      const LinePoint* const before = std::exchange(last, &point);
+      if (before == nullptr) continue;
+      const std::optional<Crossover> here = crossover_between(*before, point, axis, merit);
+      if (!here) continue;
+      const auto [entry, anew] = found.try_emplace({axis, here->below, here->above}, *here);
+      if (anew) continue;
       Crossover& crossover = entry->second;
-      crossover.low = std::min(crossover.low, change->low);
-      crossover.high = std::max(crossover.high, change->high);
+      crossover.low = std::min(crossover.low, here->low);
+      crossover.high = std::max(crossover.high, here->high);
       ++crossover.lines;
     }
   });
-  std::vector<Crossover> list;
-  for (const auto& [key, crossover] : found) list.push_back(crossover);
-  std::ranges::stable_sort(list, [](const Crossover& a, const Crossover& b) {
-    return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines);
-  });
-  return list;
-}
-
-Side side_of(double ratio) {
-  return ratio > kNoticeablyFaster ? Side::kFaster : 1 / ratio > kNoticeablyFaster ? Side::kSlower : Side::kEqual;
-}
-
-std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::optional<double>(const Row&)>& ratio) {
-  std::map<std::pair<std::size_t, std::vector<Side>>, Course> found;
-  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
-    Course course{axis, {}, {}, 1, {}};
-    double last_at = 0, last_ratio = 1;
-    for (const LinePoint& point : line) {
-      const std::optional<double> here = point.row == nullptr ? std::nullopt : ratio(*point.row);
-      if (!here) continue;
-      const Side side = side_of(*here);
-      if (!course.sides.empty() && side != course.sides.back()) {
-        const bool crosses = side != Side::kEqual && course.sides.back() != Side::kEqual;
-        const double at = crosses ? crossing(last_at, point.at, std::log(last_ratio), std::log(*here)) : 0;
-        const double until = crosses ? at : last_at, from = crosses ? at : point.at;
-        course.bounds.push_back({{until, until}, {from, from}});
-      }
-      if (course.sides.empty() || side != course.sides.back()) course.sides.push_back(side);
-      course.rows.push_back(point.row);
-      last_at = point.at;
-      last_ratio = *here;
-    }
-    if (course.bounds.empty()) return;
-    const auto [entry, anew] = found.try_emplace({axis, course.sides}, course);
-    if (anew) return;
-    Course& known = entry->second;
-    ++known.lines;
-    known.rows.insert(known.rows.end(), course.rows.begin(), course.rows.end());
-    for (std::size_t i = 0; i < known.bounds.size(); ++i) {
-      known.bounds[i].until = around(known.bounds[i].until, course.bounds[i].until.low);
-      known.bounds[i].from = around(known.bounds[i].from, course.bounds[i].from.low);
-    }
-  });
-  std::vector<Course> list;
-  for (auto& [key, course] : found) list.push_back(std::move(course));
-  std::ranges::stable_sort(
-      list, [](const Course& a, const Course& b) { return std::pair(a.axis, b.lines) < std::pair(b.axis, a.lines); });
-  return list;
+  return most_frequent_first(found);
 }
 
 bool may_be_flat(const Heading& heading) {
@@ -481,47 +432,24 @@ bool may_be_flat(const Heading& heading) {
 
 std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
   std::vector<FlatRange> ranges;
-  FlatRange range;
-  Bands bands;
-  const Row* last = nullptr;
-  std::size_t points = 0;
-  const auto close = [&] {
-    if (points >= kLeastFlat) {
-      range.binds = last->binds;
-      const auto same = std::ranges::find_if(ranges, [&](const FlatRange& each) {
-        return each.axis == range.axis && each.low == range.low && each.high == range.high &&
-               each.binds.has_value() == range.binds.has_value() &&
-               (!each.binds || each.binds->term == range.binds->term);
-      });
-      if (same == ranges.end())
+  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
+    const auto played = [&](std::size_t k) { return line[k].row != nullptr && line[k].row->done(); };
+    std::size_t next = 0;
+    for (std::size_t first = 0; first < line.size(); first = next) {
+      next = first + 1;
+      if (!played(first)) continue;
+      std::vector<Interval> bands;
+      for (const double figure : figures_of(*line[first].row)) bands.push_back({figure, figure});
+      while (next < line.size() && played(next) && take_in(bands, *line[next].row)) ++next;
+      if (next - first < kLeastFlat) continue;
+      const LinePoint& last = line[next - 1];
+      const FlatRange range{axis, line[first].at, last.at, last.row->binds, 1};
+      const auto known = std::ranges::find_if(ranges, [&](const FlatRange& each) { return same(each, range); });
+      if (known == ranges.end())
         ranges.push_back(range);
       else
-        ++same->lines;
+        ++known->lines;
     }
-    points = 0;
-  };
-  for_each_line(rows, [&](std::size_t axis, const std::vector<LinePoint>& line) {
-    for (std::size_t k = 0; k + 1 < line.size(); ++k) {
-      const LinePoint &first = line[k], &second = line[k + 1];
-      if (first.row == nullptr || second.row == nullptr || !first.row->done() || !second.row->done()) {
-        close();
-        continue;
-      }
-      if (points == 0) {
-        bands = {figures_of(*first.row), figures_of(*first.row)};
-        range = {axis, first.at, first.at, {}, 1};
-        points = 1;
-      }
-      last = second.row;
-      if (bands.takes(figures_of(*second.row))) {
-        range.high = second.at;
-        ++points;
-      } else {
-        last = first.row;
-        close();
-      }
-    }
-    close();
   });
   std::ranges::stable_sort(ranges, [](const FlatRange& a, const FlatRange& b) {
     return std::pair(a.axis, a.low) < std::pair(b.axis, b.low);
@@ -529,54 +457,28 @@ std::vector<FlatRange> flat_ranges(const SweepRows& rows) {
   return ranges;
 }
 
-OverBest over_best(const SweepRows& rows, std::size_t schedule) {
-  const auto at = [&](const Row& row) {
+Ratios ratios_of(const SweepRows& rows, const RatioOf& ratio) {
+  Ratios ratios;
+  std::vector<double> values;
+  for (const Row& row : rows.rows) {
+    const std::optional<double> value = ratio(row);
+    if (!value) continue;
+    values.push_back(*value);
+    ratios.faster += side_of(*value) == Side::kFaster ? 1 : 0;
+  }
+  ratios.courses = courses_of(rows, ratio);
+  ratios.points = values.size();
+  if (values.empty()) return ratios;
+  ratios.least = std::ranges::min(values);
+  ratios.most = std::ranges::max(values);
+  ratios.median = percentile(std::move(values), 0.5);
+  return ratios;
+}
+
+Ratios over_best(const SweepRows& rows, std::size_t schedule) {
+  return ratios_of(rows, [&](const Row& row) {
     return row.done() && row.schedules[schedule].fits() ? row.schedules[schedule].over_best_synchronous : std::nullopt;
-  };
-  OverBest over;
-  for (const Row& row : rows.rows) {
-    const std::optional<double> times = at(row);
-    if (!times) continue;
-    over.least = over.points == 0 ? *times : std::min(over.least, *times);
-    over.most = std::max(over.most, *times);
-    ++over.points;
-    over.faster += side_of(*times) == Side::kFaster ? 1 : 0;
-  }
-  over.courses = courses_of(rows, at);
-  return over;
-}
-
-std::vector<Caution> cautions_in(const SweepRows& rows) {
-  std::map<std::string, Caution> found;
-  for (const Row& row : rows.rows)
-    for (const std::string& said : row.cautions) ++found.try_emplace(said, Caution{said, 0}).first->second.points;
-  std::vector<Caution> list;
-  for (const auto& [code, caution] : found) list.push_back(caution);
-  std::ranges::stable_sort(list, [](const Caution& a, const Caution& b) { return a.points > b.points; });
-  return list;
-}
-
-std::vector<Failure> failures_of(const SweepRows& rows) {
-  std::map<std::string, Failure> found;
-  for (const Row& row : rows.rows) {
-    if (row.done()) continue;
-    ++found.try_emplace(row.failure, Failure{row.failure, 0, row.index}).first->second.points;
-  }
-  std::vector<Failure> list;
-  for (const auto& [why, failure] : found) list.push_back(failure);
-  std::ranges::stable_sort(list, [](const Failure& a, const Failure& b) { return a.points > b.points; });
-  return list;
-}
-
-std::vector<LeftOutHere> left_out_in(const SweepRows& rows) {
-  std::map<std::pair<std::size_t, std::string>, LeftOutHere> found;
-  for (const Row& row : rows.rows)
-    for (std::size_t s = 0; s < row.left_out.size(); ++s)
-      if (!row.has(s))
-        ++found.try_emplace({s, row.left_out[s]}, LeftOutHere{s, row.left_out[s], 0, &row}).first->second.points;
-  std::vector<LeftOutHere> list;
-  for (const auto& [key, each] : found) list.push_back(each);
-  return list;
+  });
 }
 
 }  // namespace accosim

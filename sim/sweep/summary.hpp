@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,12 +28,14 @@ template <>
 inline constexpr const char* kNames<Score>[] = {"tokens", "same-batch", "best-synchronous", "alone", "time", "cost"};
 /// Time or money, of which less is better, and which is drawn by itself and not over a baseline.
 bool is_spent(Score by);
-/// Throws BadInput where the rows have no such score.
-void check_score(const Heading& heading, Score by);
-/// The same of a cost; `priced`: there is one.
-void check_priced(bool priced, Score by);
-/// Whether a row has a cost.
+/// Whether a row has a cost, and whether any has.
+bool is_priced(const Row& row);
 bool are_priced(const SweepRows& rows);
+/// Why rows have no such score and what to do about it; empty where they have it. `priced`: they have a cost.
+std::string lacking(const Heading& heading, Score by, bool priced);
+/// Throws that as BadInput.
+void check_score(const Heading& heading, Score by, bool priced = true);
+void check_score(const SweepRows& rows, Score by);
 
 /// What is called fast, and what the winner is held to.
 struct Merit {
@@ -43,10 +46,9 @@ struct Merit {
 /// What a picture shows of a schedule: a speedup (by tokens over the baseline as it is written), or what is spent, in
 /// hours or money.
 struct Shown {
-  std::optional<double> value;
-  std::optional<Interval> interval;
+  double value, low, high;  ///< the ends of its 80 % interval, or the value again where it has none
 };
-Shown shown_of(const Metrics& figures, Score by);
+std::optional<Shown> shown_of(const Metrics& figures, Score by);
 
 /// Rows by index of the point; nullptr where there is none.
 std::vector<const Row*> by_index(const SweepRows& rows);
@@ -57,15 +59,6 @@ struct Numbers {
   std::string unit;  ///< " Gbit/s"
 };
 std::optional<Numbers> numbers_of(const Axis& axis);
-/// A number of the axis as it is written there.
-std::string written(const Numbers& numbers, double value);
-
-/// The axis' values without the unit that all share, and its name with it: "bandwidth (Gbit/s)"; files by their names.
-struct Labels {
-  std::string name;
-  std::vector<std::string> values;
-};
-Labels labels_of(const Axis& axis, const std::string& name);
 
 /// "bandwidth of the adapters of node group 0"-like names are the user's to give: the last keys of the pointer that
 /// tell the axes apart, "nics/bandwidth".
@@ -121,12 +114,8 @@ struct Wins {
 /// By value of the axis.
 std::vector<Wins> wins_along(const SweepRows& rows, std::size_t axis, const Merit& merit);
 
-/// Where two things are equal whose ratio has these logarithms at the two ends: it is linear in the logarithm of the
-/// axis, or in the axis itself where an end is not above 0.
-double crossing(double from, double to, double log_ratio_from, double log_ratio_to);
-
 /// Along one axis, all else equal, one schedule wins below and another above. Where the two are equal is found between
-/// the nearest points at which that changes, by crossing(); where a caveat comes or goes it is somewhere between the
+/// the nearest points at which that changes; where a caveat comes or goes it is somewhere between the
 /// two.
 struct Crossover {
   std::size_t axis = 0;
@@ -139,7 +128,6 @@ std::vector<Crossover> crossovers(const SweepRows& rows, const Merit& merit);
 
 /// What is as fast to kNoticeablyFaster is equal.
 enum class Side : std::uint8_t { kFaster, kEqual, kSlower };
-Side side_of(double ratio);
 
 /// What a ratio does along one axis, all else equal, from the axis' least value on: on lines that go through the same
 /// sides. Points without a ratio are passed over.
@@ -155,16 +143,20 @@ struct Course {
   std::size_t lines = 0;
   std::vector<const Row*> rows;  ///< of all of them
 };
-/// Of the numeric axes of a grid, on each the most frequent first; `ratio` is absent where a row has none.
-std::vector<Course> courses_of(const SweepRows& rows, const std::function<std::optional<double>(const Row&)>& ratio);
+/// Absent where a row has none.
+using RatioOf = std::function<std::optional<double>(const Row&)>;
 
-/// A schedule beside the best synchronous one of each point (Heading::tuned), at equal samples, where it has them.
-struct OverBest {
-  std::size_t points = 0, faster = 0;
+/// A ratio at the points that have it.
+struct Ratios {
+  std::size_t points = 0, faster = 0;  ///< of them those at which it is above 1
   double least = 0, most = 0;
-  std::vector<Course> courses;
+  double median = std::numeric_limits<double>::quiet_NaN();  ///< where no point has it
+  std::vector<Course> courses;                               ///< on each axis the most frequent first
 };
-OverBest over_best(const SweepRows& rows, std::size_t schedule);
+Ratios ratios_of(const SweepRows& rows, const RatioOf& ratio);
+
+/// A schedule beside the best synchronous one of each point (Heading::tuned), at equal samples.
+Ratios over_best(const SweepRows& rows, std::size_t schedule);
 
 /// Neighbouring points along one axis with numbers, all else equal, between which nothing changes: of every schedule
 /// the time of an update and of all tokens, its cost and whether it fits, to 0.1 %. As many points as can be, three or
@@ -180,54 +172,21 @@ bool may_be_flat(const Heading& heading);
 /// By axis, from low to high.
 std::vector<FlatRange> flat_ranges(const SweepRows& rows);
 
-/// What is to be held against points, by kind, the most frequent first.
-struct Caution {
-  std::string said;  ///< at the first of them, "code: message"
-  std::size_t points = 0;
-};
-std::vector<Caution> cautions_in(const SweepRows& rows);
-
 // Of unlike clusters (Heading::fair): is the whole cluster faster than its fastest part alone, and where does that
 // change?
 
 /// Points at which a schedule trains an unlike cluster, compared per token with the part under the part's own best
 /// schedule.
 struct Worth {
-  std::size_t points = 0;            ///< of them
-  std::size_t pays = 0;              ///< where the whole is faster
-  std::size_t open = 0;              ///< where the 80 % interval leaves open which is
-  double over_alone = 0;             ///< median
-  double over_best_synchronous = 0;  ///< median, at equal samples an update; NaN where no point has it
+  Ratios over_alone;     ///< of the whole over the part
+  std::size_t open = 0;  ///< points where the 80 % interval leaves open which is faster
+  /// The median, at equal samples an update; NaN where no point has it.
+  double over_best_synchronous = std::numeric_limits<double>::quiet_NaN();
 };
 /// No schedule: the winner of each point, or the nearest to it, per token.
 Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule);
 
 /// Points of unlike clusters that train, and of which no part has room for the training.
 std::size_t only_together(const SweepRows& rows);
-
-/// Where the whole cluster is faster than its fastest part alone.
-struct WorthCourse {
-  Course where;
-  std::vector<std::string> parts, others;  ///< each once, as Alone has them
-};
-std::vector<WorthCourse> worth_courses(const SweepRows& rows, std::optional<std::size_t> schedule,
-                                       const WinnerRule& rule);
-
-/// Points that failed, by reason, the most frequent first.
-struct Failure {
-  std::string why;
-  std::size_t points = 0;
-  std::size_t first = 0;  ///< index of one
-};
-std::vector<Failure> failures_of(const SweepRows& rows);
-
-/// Points at which a schedule cannot be had where others can, by schedule and reason.
-struct LeftOutHere {
-  std::size_t schedule = 0;
-  std::string why;
-  std::size_t points = 0;
-  const Row* first = nullptr;
-};
-std::vector<LeftOutHere> left_out_in(const SweepRows& rows);
 
 }  // namespace accosim

@@ -30,16 +30,14 @@ namespace {
 
 std::vector<std::string> all_settings(const Sweep& sweep, const std::vector<Axis>& axes, const Coordinates& point) {
   // What is set inside of a part that an axis replaces is set in each of them.
-  const auto inside = [&](const std::string& set) {
+  const auto is_inside = [&](const std::string& set) {
     return std::ranges::any_of(
         axes, [&](const Axis& axis) { return axis.set.empty() && set.rfind(axis.pointer + "/", 0) == 0; });
   };
-  std::vector<std::string> settings;
-  for (const std::string& set : sweep.set)
-    if (!inside(set)) settings.push_back(set);
-  for (std::string& setting : settings_of(axes, point)) settings.push_back(std::move(setting));
-  for (const std::string& set : sweep.set)
-    if (inside(set)) settings.push_back(set);
+  std::vector<std::string> settings, inside;
+  for (const std::string& set : sweep.set) (is_inside(set) ? inside : settings).push_back(set);
+  for (const std::vector<std::string>& more : {settings_of(axes, point), inside})
+    settings.insert(settings.end(), more.begin(), more.end());
   return settings;
 }
 
@@ -53,21 +51,6 @@ std::string without_places(const std::string& resolved) {
   JsonDocument document = parse_json(resolved, "");
   document.root.erase("origins");
   return dump_json(document.root);
-}
-
-/// Where the scenario loads as it is written, what is wrong in an entry is the point's.
-LoadedScenario first_of(const Sweep& sweep) {
-  const std::vector<std::string> settings = all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0));
-  try {
-    return load_scenario(sweep.scenario, settings);
-  } catch (const ScenarioError& error) {
-    try {
-      load_scenario(sweep.scenario, sweep.set);
-    } catch (const ScenarioError&) {
-      throw error;
-    }
-  }
-  return load_varied(sweep.scenario, settings);
 }
 
 /// What all points are held against: what the scenario names as it is written, also where the first point lacks it.
@@ -124,10 +107,8 @@ std::optional<FittingWay> way_to_fit(std::vector<RunResult>& results, const What
 /// the others where they wait at all.
 Binding binding_at(const Scenario& scenario, const std::vector<int>& indices, const std::vector<RunResult>& results,
                    const Evaluations& evaluations) {
-  std::size_t most = 0;
-  const auto waits = [&](std::size_t i) { return results[i].exposed_communication / results[i].update_time; };
-  for (std::size_t i = 1; i < results.size(); ++i)
-    if (waits(i) > waits(most)) most = i;
+  const auto waits = [](const RunResult& each) { return each.exposed_communication / each.update_time; };
+  const auto most = std::ranges::max_element(results, {}, waits) - results.begin();
   return binding_of(*evaluations.play(scenario, scenario.schedules[indices[most]]));
 }
 
@@ -158,7 +139,7 @@ void spread_out(Row& row, const std::vector<std::size_t>& places) {
   row.schedules = std::move(all);
   if (row.alone) row.alone->schedule = places[row.alone->schedule];
   if (row.way_to_fit) row.way_to_fit->schedule = places[row.way_to_fit->schedule];
-  if (std::ranges::all_of(row.left_out, [](const std::string& why) { return why.empty(); })) row.left_out.clear();
+  if (std::ranges::all_of(row.left_out, &std::string::empty)) row.left_out.clear();
 }
 
 /// Whether speedups are over the heading's baseline, or over one that the point chooses.
@@ -188,9 +169,19 @@ KnobAxis knob_axes(const Sweep& sweep) {
   };
 }
 
-std::vector<std::string> files_of(const Sweep& sweep) { return first_of(sweep).files; }
-
-bool first_is_priced(const Sweep& sweep) { return price_per_hour(first_of(sweep).scenario.cluster).has_value(); }
+LoadedScenario first_point(const Sweep& sweep) {
+  const std::vector<std::string> settings = all_settings(sweep, axes_of(sweep.space), point_of(sweep.space, 0));
+  try {
+    return load_scenario(sweep.scenario, settings);
+  } catch (const ScenarioError& error) {
+    try {
+      load_scenario(sweep.scenario, sweep.set);
+    } catch (const ScenarioError&) {
+      throw error;
+    }
+  }
+  return load_varied(sweep.scenario, settings);
+}
 
 Heading heading_of(const Sweep& sweep, NetworkKind network) {
   Heading heading;
@@ -201,7 +192,7 @@ Heading heading_of(const Sweep& sweep, NetworkKind network) {
   heading.side_by_side = sweep.space.kind == Space::Kind::kZip;
   heading.fair = sweep.fair;
   check_apart(heading.axes);
-  const LoadedScenario first = first_of(sweep);
+  const LoadedScenario first = first_point(sweep);
   heading.scenario = first.scenario.name;
   const auto varies = [&](std::string_view place) {
     return std::ranges::any_of(heading.axes, [&](const Axis& axis) { return axis.pointer.rfind(place, 0) == 0; });

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "models/read/load.hpp"
 #include "sim/network/network.hpp"
 #include "sim/sweep/fair.hpp"
 #include "sim/sweep/rows.hpp"
@@ -37,11 +38,9 @@ Sweep read_sweep(const std::string& text, const std::string& path);
 /// ScenarioError, and BadInput as knob_axis().
 KnobAxis knob_axes(const Sweep& sweep);
 
-/// The files that the scenario is read from, at the first point. Throws ScenarioError.
-std::vector<std::string> files_of(const Sweep& sweep);
-
-/// Whether the GPUs of the first point have a price.
-bool first_is_priced(const Sweep& sweep);
+/// The scenario at the first point. Where it loads as it is written, what is wrong in an entry is the point's. Throws
+/// ScenarioError.
+LoadedScenario first_point(const Sweep& sweep);
 
 /// The sweep's heading: the scenario is loaded at the first point. Throws ScenarioError and BadInput.
 Heading heading_of(const Sweep& sweep, NetworkKind network);

@@ -19,27 +19,23 @@ const Metrics* figures_at(const Row& row, std::optional<std::size_t> schedule, c
   return &row.schedules[*schedule];
 }
 
-double median_of(const std::vector<double>& values) {
-  return values.empty() ? std::numeric_limits<double>::quiet_NaN() : percentile(values, 0.5);
-}
-
 }  // namespace
 
 Worth worth_of(const SweepRows& rows, std::optional<std::size_t> schedule, const WinnerRule& rule) {
   Worth worth;
-  std::vector<double> over_alone, over_best;
+  worth.over_alone = ratios_of(rows, [&](const Row& row) {
+    const Metrics* const figures = figures_at(row, schedule, rule);
+    return figures == nullptr ? std::nullopt : figures->over_alone;
+  });
+  std::vector<double> over_best;
   for (const Row& row : rows.rows) {
     const Metrics* const figures = figures_at(row, schedule, rule);
     if (figures == nullptr) continue;
-    ++worth.points;
-    worth.pays += side_of(*figures->over_alone) == Side::kFaster ? 1 : 0;
     const std::optional<Interval>& interval = figures->over_alone_interval;
     worth.open += interval && interval->low < 1 && interval->high > 1 ? 1 : 0;
-    over_alone.push_back(*figures->over_alone);
     if (figures->over_best_synchronous) over_best.push_back(*figures->over_best_synchronous);
   }
-  worth.over_alone = median_of(over_alone);
-  worth.over_best_synchronous = median_of(over_best);
+  if (!over_best.empty()) worth.over_best_synchronous = percentile(std::move(over_best), 0.5);
   return worth;
 }
 
@@ -48,26 +44,6 @@ std::size_t only_together(const SweepRows& rows) {
   return static_cast<std::size_t>(std::ranges::count_if(rows.rows, [](const Row& row) {
     return row.done() && !row.alone && standing_at(row, {Score::kTokens, {}}).best();
   }));
-}
-
-std::vector<WorthCourse> worth_courses(const SweepRows& rows, std::optional<std::size_t> schedule,
-                                       const WinnerRule& rule) {
-  std::vector<WorthCourse> list;
-  for (Course& course : courses_of(rows, [&](const Row& row) {
-         const Metrics* const figures = figures_at(row, schedule, rule);
-         return figures == nullptr ? std::nullopt : figures->over_alone;
-       })) {
-    const auto each_once = [&](const std::string Alone::*name) {
-      std::vector<std::string> names;
-      for (const Row* const row : course.rows) names.push_back((*row->alone).*name);
-      std::ranges::sort(names);
-      names.erase(std::unique(names.begin(), names.end()), names.end());
-      return names;
-    };
-    std::vector<std::string> parts = each_once(&Alone::part), others = each_once(&Alone::others);
-    list.push_back({std::move(course), std::move(parts), std::move(others)});
-  }
-  return list;
 }
 
 }  // namespace accosim

@@ -286,47 +286,21 @@ TEST(FlatRanges, WhereTheSlotsOfTheGpusBindIsNotCalledTheWire) {
 TEST(SweepWorth, IsCountedUnderEachScheduleAndTheFastest) {
   const SweepRows rows = fair_rows({0.5, 0.95, 1.9});
   const Worth ddp = worth_of(rows, 0, {});
-  EXPECT_EQ(ddp.points, 3U);
-  EXPECT_EQ(ddp.pays, 1U);
+  EXPECT_EQ(ddp.over_alone.points, 3U);
+  EXPECT_EQ(ddp.over_alone.faster, 1U);
   EXPECT_EQ(ddp.open, 1U) << "0.95 lies between 0.855 and 1.045";
-  EXPECT_EQ(ddp.over_alone, 0.95);
+  EXPECT_EQ(ddp.over_alone.median, 0.95);
   EXPECT_EQ(ddp.over_best_synchronous, 0.475);
-  EXPECT_EQ(worth_of(rows, std::nullopt, {}).pays, 3U) << "acco is the fastest everywhere";
-}
-
-// The ratio is 0.5 at 10 Gbit/s and 2 at 20, so 1 in the middle of the logarithms: 10 sqrt(2) = 14.14 Gbit/s.
-TEST(SweepWorth, ChangesWhereBothAreEquallyFast) {
-  const SweepRows rows = fair_rows({0.5, 2, 1.5});
-  const std::vector<WorthCourse> courses = worth_courses(rows, 0, {});
-  ASSERT_EQ(courses.size(), 1U);
-  EXPECT_EQ(courses[0].where.sides, (std::vector<Side>{Side::kSlower, Side::kFaster}));
-  EXPECT_NEAR(courses[0].where.bounds.at(0).from.low, 10 * std::sqrt(2), 1e-9);
-  EXPECT_TRUE(worth_courses(rows, std::nullopt, {}).empty());
-  EXPECT_EQ(courses[0].parts, std::vector<std::string>{"32 A100"});
-  EXPECT_EQ(courses[0].others, std::vector<std::string>{"64 V100"});
-}
-
-TEST(SweepWorth, FallsToo) {
-  const std::vector<WorthCourse> courses = worth_courses(fair_rows({2, 2, 0.5}), 0, {});
-  ASSERT_EQ(courses.size(), 1U);
-  EXPECT_EQ(courses[0].where.sides, (std::vector<Side>{Side::kFaster, Side::kSlower}));
-  EXPECT_NEAR(courses[0].where.bounds.at(0).until.high, 20 * std::sqrt(2), 1e-9);
+  EXPECT_EQ(worth_of(rows, std::nullopt, {}).over_alone.faster, 3U) << "acco is the fastest everywhere";
 }
 
 TEST(SweepWorth, OfAlikeGpusNothingIsSaid) {
   SweepRows rows = fair_rows({1, 1, 1});
   for (Row& row : rows.rows) row.alone->part.clear();
-  EXPECT_EQ(worth_of(rows, 0, {}).points, 0U);
-  EXPECT_TRUE(worth_courses(rows, 0, {}).empty());
+  EXPECT_EQ(worth_of(rows, 0, {}).over_alone.points, 0U);
   rows.heading.fair = false;
   EXPECT_THROW(check_score(rows.heading, Score::kAlone), BadInput);
   EXPECT_NO_THROW(check_score(rows.heading, Score::kSameBatch));
-}
-
-TEST(SweepWorth, APartThatHasNoRoomIsTold) {
-  SweepRows rows = fair_rows({1, 1, 1});
-  rows.rows[1].alone.reset();
-  EXPECT_EQ(only_together(rows), 1U);
 }
 
 TEST(Parts, AreKindsAndNodeGroupsThatAreNoKind) {

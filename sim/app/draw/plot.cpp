@@ -118,8 +118,7 @@ ExitCode plot_sweep(const Arguments& arguments, std::size_t axes, const char* wh
   const SweepRows rows = read_rows(path);
   if (rows.rows.empty())
     throw BadInput(fmt::format("{}: there are no rows yet; play the sweep first", printable(path, 300)));
-  check_score(rows.heading, score_of(arguments));
-  check_priced(are_priced(rows), score_of(arguments));
+  check_score(rows, score_of(arguments));
   check_picture(arguments.text("--output"), {path}, arguments.flag("--force"));
   const Cut cut = cut_of(rows, axes, arguments.texts("--axis"), arguments.texts("--at"));
   // Those with the values of the other axes.

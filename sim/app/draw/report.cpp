@@ -246,7 +246,7 @@ ExitCode report_sweep(const Arguments& arguments) {
     check_page_takes(heading);
     check_score(heading, merit.by);
   });
-  check_priced(are_priced(rows), merit.by);
+  check_score(rows, merit.by);
   WholeFile file(output);
   const std::string played = rows.heading.command.empty() ? "" : rows.heading.command + " -o " + in_shell(input) + "\n";
   write_sweep_page(file.stream(), rows, played + command_of(arguments), merit);

@@ -52,8 +52,7 @@ ExitCode merge(const Arguments& arguments) {
   std::vector<std::string> from;
   for (const std::string& path : paths) add(all, path, from);
   settle(all);
-  check_score(all.heading, score_of(arguments));  // before anything is written
-  check_priced(are_priced(all), score_of(arguments));
+  check_score(all, score_of(arguments));  // before anything is written
   WholeFile file(output);
   file.stream() << line_of(all.heading) << '\n';
   for (const Row& row : all.rows) file.stream() << line_of(all.heading, row) << '\n';

@@ -38,8 +38,7 @@ Output csv_output(const Arguments& arguments) {
 
 ExitCode report_rows(const SweepRows& rows, const Arguments& arguments) {
   const Merit merit = merit_of(arguments);
-  check_score(rows.heading, merit.by);
-  check_priced(are_priced(rows), merit.by);
+  check_score(rows, merit.by);
   if (arguments.given("--csv")) {
     WholeFile file(arguments.text("--csv"));
     write_sweep_csv(file.stream(), rows, merit);

@@ -15,6 +15,9 @@
 #include "models/base/stops.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
+#include "models/read/load.hpp"
+#include "models/spec/cluster.hpp"
+#include "models/spec/scenario.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/counted.hpp"
@@ -210,14 +213,13 @@ ExitCode sweep(const Arguments& arguments) {
   Heading heading = heading_of(asked, network_of(arguments));
   heading.command = command_of("sweep", joined(play_options(), axis_options()), {}, arguments);
   if (printable(heading.command, heading.command.size()) != heading.command) heading.command.clear();
-  check_score(heading, score_of(arguments));
-  check_priced(first_is_priced(asked), score_of(arguments));
+  const LoadedScenario first = first_point(asked);
+  check_score(heading, score_of(arguments), price_per_hour(first.scenario.cluster).has_value());
   const std::string output = path_of(arguments.text("--output"), shard);
   if (shard.of > 1 && output.empty())
     throw BadInput("--shard: a part of a sweep needs --output, to be merged with the others");
   const WorkerOptions workers = worker_options(arguments);
-  const std::vector<std::string> files = files_of(asked);
-  inputs.insert(inputs.end(), files.begin(), files.end());
+  inputs.insert(inputs.end(), first.files.begin(), first.files.end());
   check_outputs({{"--output", output, document_kind(kRowsSchema), arguments.flag("--resume")}, csv_output(arguments)},
                 inputs, arguments.flag("--force"));
   if (shard.of > 1) std::cerr << fmt::format("accosim: part {} of {}: {}\n", shard.part, shard.of, output);
