@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "reports/document/document.hpp"
+#include "reports/document.hpp"
 #include "sim/evidence/live.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 

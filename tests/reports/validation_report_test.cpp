@@ -214,21 +214,18 @@ CollectivesByMessage example() {
 }
 
 TEST(MessagesReport, ShowsBothTimesAndWhatWasNotPlayed) {
-  std::ostringstream out;
-  write_by_message(out, example(), {});
-  const std::string text = out.str();
+  const std::string text = text_of(by_message_document({example()}));
   for (const char* const part : {"ACCO", "all_reduce", "2.00 GB", "ring Simple", "15.9k", "33.0 ms", "30.0 ms",
                                  "+10.0 %", "not played: all_reduce of 4 B stays in a node."})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
 TEST(MessagesReport, SaysWhereThereIsNone) {
-  std::ostringstream out;
   CollectivesByMessage none = example();
   none.rows.clear();
-  write_by_message(out, none, {});
-  EXPECT_NE(out.str().find("There are none."), std::string::npos);
-  EXPECT_EQ(out.str().find("closed"), std::string::npos);
+  const std::string text = text_of(by_message_document({none}));
+  EXPECT_NE(text.find("There are none."), std::string::npos);
+  EXPECT_EQ(text.find("closed"), std::string::npos);
 }
 
 TEST(MessagesReport, JsonReadsBack) {
