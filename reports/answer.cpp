@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "models/base/text.hpp"
+#include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "sim/evaluation/chosen.hpp"
@@ -44,9 +46,12 @@ std::string times_as_fast(double factor, const std::string& than) {
 /// The answer about one comparison.
 class Words {
  public:
-  Words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
-        const FairComparison& fair, const Tuned& tuned)
-      : scenario_(scenario), results_(results), standing_(standing), fair_(fair), tuned_(tuned) {}
+  Words(const Scenario& scenario, const Comparison& comparison)
+      : scenario_(scenario),
+        results_(comparison.results),
+        standing_(comparison.standing),
+        adding_(comparison.fair.adding),
+        tuned_(comparison.tuned) {}
 
   std::string all() const {
     if (!standing_.best()) return "";
@@ -199,7 +204,7 @@ class Words {
   }
 
   /// Is the slower part of a mix worth adding?
-  std::string added_gpus() const { return fair_.adding ? " " + in_words(*fair_.adding) : std::string(); }
+  std::string added_gpus() const { return adding_ ? " " + in_words(*adding_) : std::string(); }
 
   /// " Megatron-LM has zero1, overlap grad reduce, which is 1.03 times as fast as the best synchronous schedule here."
   std::string elsewhere() const {
@@ -300,9 +305,27 @@ class Words {
   const Scenario& scenario_;
   const std::vector<RunResult>& results_;
   const Standing& standing_;
-  const FairComparison& fair_;
+  const std::optional<Adding>& adding_;
   const Tuned& tuned_;
 };
+
+/// "2 nodes x 4 A100-SXM4-80GB"; a node of several kinds as "1 node x (3 A100-SXM4-80GB + 1 V100-SXM2-32GB)".
+std::string describe(const Cluster& cluster, const NodeGroup& group) {
+  std::vector<std::pair<std::string, int>> kinds;
+  for (const Device& device : group.devices) {
+    const std::string name = device_name(cluster, device);
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == name; });
+    if (same == kinds.end()) {
+      kinds.emplace_back(name, 1);
+    } else {
+      ++same->second;
+    }
+  }
+  std::string gpus;
+  for (const auto& [name, count] : kinds) gpus += fmt::format("{}{} {}", gpus.empty() ? "" : " + ", count, name);
+  if (kinds.size() > 1) gpus = "(" + gpus + ")";
+  return fmt::format("{} node{} x {}", group.count, group.count == 1 ? "" : "s", gpus);
+}
 
 constexpr double kMayFit = 0.1;  ///< probability from which on it is not sure that it does not fit
 
@@ -332,6 +355,12 @@ std::string listed(const Caveats& caveats, bool worst) {
 
 }  // namespace
 
+std::string gpus_in_words(const Cluster& cluster) {
+  std::string nodes;
+  for (const NodeGroup& group : cluster.nodes) nodes += (nodes.empty() ? "" : " + ") + describe(cluster, group);
+  return fmt::format("{} GPU{}, {}", human_count(gpu_count(cluster)), gpu_count(cluster) == 1 ? "" : "s", nodes);
+}
+
 std::string question_in_words(const Scenario& scenario, const std::vector<RunResult>& results) {
   const std::string tokens = human_count(scenario.training.train_tokens), gpus = gpus_in_words(scenario.cluster);
   if (results.size() == 1)
@@ -341,9 +370,8 @@ std::string question_in_words(const Scenario& scenario, const std::vector<RunRes
                      scenario.model.name, tokens, gpus);
 }
 
-std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
-                            const FairComparison& fair, const Tuned& tuned) {
-  return Words(scenario, results, standing, fair, tuned).all();
+std::string answer_in_words(const Scenario& scenario, const Comparison& comparison) {
+  return Words(scenario, comparison).all();
 }
 
 std::string in_words(const Caveats& caveats) { return listed(caveats, false); }

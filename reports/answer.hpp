@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/base/json.hpp"
+#include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -13,14 +14,24 @@
 
 namespace accosim {
 
+/// Schedules that were compared, or one by itself, with what is said of them.
+struct Comparison {
+  std::vector<RunResult> results{};
+  Standing standing{};
+  FairComparison fair{};
+  Tuned tuned{};
+};
+
+/// "8 GPUs, 2 nodes x 4 A100-SXM4-80GB".
+std::string gpus_in_words(const Cluster& cluster);
+
 /// "Which of 4 schedules trains gpt-neo-2.7b on 80.0M tokens fastest, with 8 GPUs, 2 nodes x 4 A100-SXM4-80GB?"
 std::string question_in_words(const Scenario& scenario, const std::vector<RunResult>& results);
 
 /// The answer: the schedule that is the fastest without a caveat, how long it takes and how much faster than the
 /// baseline it is, with 80 % intervals; whether another one is as fast; whether the slower kinds of GPU are worth
 /// adding; who is faster at a price, and that price; and whether the fastest may not fit.
-std::string answer_in_words(const Scenario& scenario, const std::vector<RunResult>& results, const Standing& standing,
-                            const FairComparison& fair, const Tuned& tuned);
+std::string answer_in_words(const Scenario& scenario, const Comparison& comparison);
 
 /// The caveats of a schedule as they follow "1.08 times as fast, ": "with gradients one update late and at 1.5 times
 /// the batch"; empty without one.

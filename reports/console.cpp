@@ -1,6 +1,6 @@
 // Schedules side by side; see console.hpp. Columns are in the order of the questions: how long, how much faster, at
 // what cost, how near to what was published, at what rate, where the time goes, does it fit. A column about which no
-// schedule has anything to say is left out. One screen shows those that decide, as many as fit; `wide` shows all.
+// schedule has anything to say is left out. One screen shows those that decide, as many as fit; --wide shows all.
 #include "reports/console.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <ostream>
 #include <set>
 #include <string>
 #include <string_view>
@@ -24,7 +23,6 @@
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"
-#include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
@@ -38,23 +36,22 @@ namespace {
 /// Gibibytes without the unit.
 std::string gib(Bytes bytes) { return fmt::format("{:.1f}", bytes.value / (1024.0 * 1024 * 1024)); }
 
-Cell published_time(const RunResult& r, const ColumnText& clock) {
-  if (!r.published_time) return Cell{"-"};
-  return Cell{fmt::format("{} ({})", clock.text_of(r.published_time->value), human_error(*r.time_error()))};
+std::string published_time(const RunResult& r, const ColumnText& clock) {
+  if (!r.published_time) return "-";
+  return fmt::format("{} ({})", clock.text_of(r.published_time->value), human_error(*r.time_error()));
 }
 
-Cell published_speedup(const RunResult& r) {
-  if (!r.published_speedup) return Cell{"-"};
-  if (!r.speedup) return Cell{human_factor(*r.published_speedup)};
-  return Cell{fmt::format("{} ({})", human_factor(*r.published_speedup), human_error(*r.speedup_error()))};
+std::string published_speedup(const RunResult& r) {
+  if (!r.published_speedup) return "-";
+  if (!r.speedup) return human_factor(*r.published_speedup);
+  return fmt::format("{} ({})", human_factor(*r.published_speedup), human_error(*r.speedup_error()));
 }
 
-Cell speedup_to_loss(const RunResult& r) {
-  if (!r.to_loss) return Cell{"-"};
-  if (!r.to_loss->reached) return Cell{"< " + human_factor(r.to_loss->speedup)};
-  return Cell{
-      fmt::format("{} ({})", human_factor(r.to_loss->speedup),
-                  human_range(human_factor(r.to_loss->speedup_low), human_factor(r.to_loss->speedup_high), " - "))};
+std::string speedup_to_loss(const RunResult& r) {
+  if (!r.to_loss) return "-";
+  if (!r.to_loss->reached) return "< " + human_factor(r.to_loss->speedup);
+  return fmt::format("{} ({})", human_factor(r.to_loss->speedup),
+                     human_range(human_factor(r.to_loss->speedup_low), human_factor(r.to_loss->speedup_high), " - "));
 }
 
 /// The warnings say so of most of what the interval rests on.
@@ -66,63 +63,50 @@ bool extrapolates(const RunResult& result) {
 
 /// Places of the columns by which one decides, the most important first; the others come behind them in their order.
 constexpr int kDecide[] = {10, 20, 70, 40, 46, 160, 15, 80, 90, 30, 45, 50};
-constexpr int kLabelWidth = 22;  // what a schedule's label gets at least, of a longer one
 
-/// What `compare` shows, and what it left out for want of room.
-struct Shown {
-  std::vector<Column> columns;
-  std::vector<std::string> left_out;  ///< "speedup over best synchr."
-};
+/// When the column at `place` gets room.
+int turn_of(int place) {
+  const auto* const decides = std::find(std::begin(kDecide), std::end(kDecide), place);
+  return static_cast<int>(decides - kDecide) + (decides == std::end(kDecide) ? place : 0);
+}
 
 /// Columns of the comparison: the metrics that have one, and what is no single figure at its place among them.
 class Columns {
  public:
   Columns(const Scenario& scenario, const std::vector<RunResult>& results) : scenario_(scenario), results_(results) {}
 
-  Shown shown(const ConsoleOptions& options) && {
+  Table table() && {
     add_all();
-    std::set<int> places;
-    int left = options.width - std::min(kLabelWidth, display_width(columns_.begin()->second));
-    const auto take = [&](int place) {
-      for (auto [at, end] = columns_.equal_range(place); at != end && !places.contains(place); ++at)
-        left -= kGap + display_width(at->second);
-      if (left >= 0 || options.wide) places.insert(place);
-    };
-    for (const int place : kDecide) take(place);
-    for (const auto& [place, column] : columns_) take(place);
-    places.insert(0);
-    Shown shown;
-    for (auto& [place, column] : columns_) {
-      if (places.contains(place))
-        shown.columns.push_back(std::move(column));
-      else
-        shown.left_out.push_back(column.head + (column.sub_head.empty() || column.head.back() == '-' ? "" : " ") +
-                                 column.sub_head);
+    Table table;
+    table.rows.resize(results_.size());
+    for (const auto& [place, column] : columns_) {
+      const auto& [head, cells] = column;
+      table.heads.push_back(head);
+      for (std::size_t i = 0; i < cells.size(); ++i) table.rows[i].push_back(cells[i]);
+      if (place > 0) table.turns.push_back(turn_of(place));
     }
-    return shown;
+    return table;
   }
 
  private:
   void add_all() {
-    add(0, "schedule", "", [&](const RunResult& r) {
-      return Cell{r.label, r.label == scenario_.baseline ? Style::kDim : Style::kPlain};
+    add(0, left("schedule"), [&](const RunResult& r) {
+      return Value(r.label, r.label == scenario_.baseline ? Style::kDim : Style::kPlain);
     });
-    columns_.begin()->second.left = true;
     for (const Metric* const metric : metrics_by(&Metric::column)) add_metric(*metric);
     add_interval();
     if (any([](const RunResult& r) { return r.to_loss.has_value(); })) add_to_loss();
     add_published();
-    add(160, "memory", "GiB of", [](const RunResult& r) {
+    add(160, right("memory", "GiB of"), [](const RunResult& r) {
       const std::string figures = gib(r.memory_resident) + " / " + gib(r.memory_capacity);
-      return Cell{figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict)};
+      return Value(figures + verdict_mark(r.fit.verdict), style_of(r.fit.verdict));
     });
   }
 
-  void add(int place, const std::string& head, const std::string& sub_head,
-           const std::function<Cell(const RunResult&)>& cell) {
-    Column column{head, sub_head, {}, false};
-    for (const RunResult& result : results_) column.cells.push_back(cell(result));
-    columns_.emplace(place, std::move(column));
+  void add(int place, const Value& head, const std::function<Value(const RunResult&)>& cell) {
+    Values cells;
+    for (const RunResult& result : results_) cells.push_back(cell(result));
+    columns_.emplace(place, std::pair(head, std::move(cells)));
   }
 
   bool any(auto test) const { return std::any_of(results_.begin(), results_.end(), test); }
@@ -139,28 +123,27 @@ class Columns {
     const ColumnText text = text_of(metric);
     const auto head = [&](const char* line) { return fmt::format(fmt::runtime(line), text.unit); };
     const bool praised = std::string_view(metric.key) == "speedup";
-    add(metric.column.place, head(metric.column.name), head(metric.column.says), [&](const RunResult& r) {
+    add(metric.column.place, right(head(metric.column.name), head(metric.column.says)), [&](const RunResult& r) {
       const std::optional<double> value = metric.figure.of(r);
-      return Cell{value ? text.text_of(*value) : "-", praised && value > 1.005 ? Style::kGood : Style::kPlain};
+      return Value(value ? text.text_of(*value) : "-", praised && value > 1.005 ? Style::kGood : Style::kPlain);
     });
   }
 
   void add_interval() {
     if (!any([](const RunResult& r) { return r.update_time_high > Seconds{0}; })) return;
     const ColumnText update = text_of(metric_named("update_time_s"));
-    add(15, "80 %", "interval", [&](const RunResult& r) {
-      return Cell{(extrapolates(r) ? "~" : "") + human_range(update.text_of(r.update_time_low.value),
-                                                             update.text_of(r.update_time_high.value), " - "),
-                  extrapolates(r) ? Style::kDim : Style::kPlain};
+    add(15, right("80 %", "interval"), [&](const RunResult& r) {
+      return Value((extrapolates(r) ? "~" : "") + human_range(update.text_of(r.update_time_low.value),
+                                                              update.text_of(r.update_time_high.value), " - "),
+                   extrapolates(r) ? Style::kDim : Style::kPlain);
     });
   }
 
   void add_to_loss() {
-    add(45, "samples", "to loss", [](const RunResult& r) {
-      if (!r.to_loss) return Cell{"-"};
-      return Cell{(r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples)};
+    add(45, right("samples", "to loss"), [](const RunResult& r) {
+      return r.to_loss ? (r.to_loss->reached ? "" : "> ") + human_factor(r.to_loss->samples) : "-";
     });
-    add(46, "speedup", "to loss", speedup_to_loss);
+    add(46, right("speedup", "to loss"), speedup_to_loss);
   }
 
   void add_published() {
@@ -168,15 +151,15 @@ class Columns {
     const char* const ours = another ? "of another run" : "(our error)";
     if (any([](const RunResult& r) { return r.published_time.has_value(); })) {
       const ColumnText clock = text_of(metric_named("published_time_s"));
-      add(80, "published " + clock.unit, ours, [&](const RunResult& r) { return published_time(r, clock); });
+      add(80, right("published " + clock.unit, ours), [&](const RunResult& r) { return published_time(r, clock); });
     }
     if (any([](const RunResult& r) { return r.published_speedup.has_value(); }))
-      add(90, "published", ours, published_speedup);
+      add(90, right("published", ours), published_speedup);
   }
 
   const Scenario& scenario_;
   const std::vector<RunResult>& results_;
-  std::multimap<int, Column> columns_;  // by place
+  std::multimap<int, std::pair<Value, Values>> columns_;  // head and cells by place
 };
 
 bool ranks_differ(const RunResult& result) {
@@ -187,30 +170,27 @@ bool ranks_differ(const RunResult& result) {
 }
 
 /// One table for each schedule whose ranks do different amounts of work.
-void write_device_classes(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                          const ConsoleOptions& options) {
+void add_device_classes(Document& document, const Scenario& scenario, const std::vector<RunResult>& results) {
   for (const RunResult& result : results) {
     if (!ranks_differ(result)) continue;
     const auto rows = merge_ranks(scenario, result, result.ranks.size(),
                                   [](const RankRow& a, const RankRow& b) { return a.device == b.device; });
     const ScheduleSpec* const spec = schedule_labelled(scenario, result.label);
     const bool by_itself = spec != nullptr && accumulates_while_waiting(*spec);
-    write_table_below(out,
-                      result.label + (by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
-                                                : ": each node group does the micro-batches that it is given"),
-                      rank_columns("ranks", rows, [](const RankRow& row) { return human_count(row.ranks); }), options);
+    document.say({result.label, by_itself ? ": each rank accumulates as many micro-batches as its speed allows"
+                                          : ": each node group does the micro-batches that it is given"});
+    document.table(rank_table("ranks", rows, [](const RankRow& row) { return human_count(row.ranks); }));
   }
 }
 
 /// Under the labels of those for which they hold.
-void write_all_warnings(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+void add_all_warnings(Document& document, const std::vector<RunResult>& results) {
   for (const WarningGroup& group : warning_groups(results)) {
     std::vector<std::string> labels;
     for (const std::size_t i : group.results) labels.push_back(results[i].label);
     const bool all = results.size() > 1 && labels.size() == results.size();
-    const std::string heading = all ? "all schedules" : in_words(labels);
-    out << '\n' << styled(cut_to_width(heading, options.width), Style::kBold, options.color) << '\n';
-    write_warnings(out, group.warnings, "  ", options);
+    document.add(Document::Heading{3, all ? "all schedules" : in_words(labels)});
+    add_warnings(document, group.warnings, "  ", Above::kNothing);
   }
 }
 
@@ -227,61 +207,56 @@ std::string laws_of(const std::vector<RunResult>& results) {
 }
 
 /// What stands in the last rows.
-void write_tuned(std::ostream& out, const Scenario& scenario, const Tuned& tuned, const ConsoleOptions& options) {
+void add_tuned(Document& document, const Scenario& scenario, const Tuned& tuned) {
   if (!tuned.synchronous) return;
-  out << '\n';
-  const auto line = [&](const std::string& text) { write_sentence(out, options, text); };
   const auto written = [](const AddedSchedule& added) {
     return added.repeats() ? std::string(" as written")
            : added.own()   ? fmt::format(": --set {}", fmt::join(added.set, " --set "))
                            : std::string("; --json has its entry");
   };
   const bool divided = can_be_divided(scenario.cluster, scenario.training);
-  line(
-      fmt::format("best synchronous: {}{}. Tried were the scenario's own synchronous schedules and the forms that {} "
-                  "has, each {} that fit.",
-                  tuned.synchronous->name(), written(*tuned.synchronous), title_of(scenario.training.framework),
-                  divided ? "with load-balanced micro-batches at the same global batch, in several numbers and sizes"
-                          : "at all micro-batches that make the same global batch and"));
+  document.say(
+      {fmt::format("best synchronous: {}{}. Tried were the scenario's own synchronous schedules and the forms that {} "
+                   "has, each {} that fit.",
+                   tuned.synchronous->name(), written(*tuned.synchronous), title_of(scenario.training.framework),
+                   divided ? "with load-balanced micro-batches at the same global batch, in several numbers and sizes"
+                           : "at all micro-batches that make the same global batch and")});
   if (const std::optional<AddedSchedule>& other = tuned.delayed)
-    line(
-        fmt::format("best delayed or local: {}{}. Where one has no trade-off (stale gradients, a larger batch, local "
-                    "updates) it comes before faster ones that have.",
-                    other->name(), written(*other)));
+    document.go_on(
+        {fmt::format("best delayed or local: {}{}. Where one has no trade-off (stale gradients, a larger batch, local "
+                     "updates) it comes before faster ones that have.",
+                     other->name(), written(*other))});
   // Tuned are schedules and their micro-batches.
   if (tuned.beyond)
-    line(
-        fmt::format("Other settings would bring more, which accosim advise tries: the best synchronous schedule is at "
-                    "least {} as fast with --set {}",
-                    human_factor(tuned.beyond->times), fmt::join(tuned.beyond->set, " --set ")));
+    document.go_on(
+        {fmt::format("Other settings would bring more, which accosim advise tries: the best synchronous schedule is at "
+                     "least {} as fast with --set {}",
+                     human_factor(tuned.beyond->times), fmt::join(tuned.beyond->set, " --set "))});
 }
 
 /// What the mark of an interval means.
-void write_extrapolation(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+void add_extrapolation(Document& document, const std::vector<RunResult>& results) {
   if (!std::any_of(results.begin(), results.end(), extrapolates)) return;
-  write_wrapped(out, "~ ",
-                "extrapolated: much of the time is of kernels that were measured on no such part, or in no such size; "
-                "the warnings say which. The interval may be too narrow.",
-                options.width);
+  document.go_on(
+      {"extrapolated: much of the time is of kernels that were measured on no such part, or in no such size; the "
+       "warnings say which. The interval may be too narrow."},
+      "~ ");
 }
 
 /// A dash in "same batch" is no figure that was forgotten.
-void write_missing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                   const ConsoleOptions& options) {
+void add_missing(Document& document, const Scenario& scenario, const std::vector<RunResult>& results) {
   std::vector<std::string> labels;
   for (const RunResult& result : results)
     if (result.speedup && !result.speedup_same_batch) labels.push_back(result.label);
   if (labels.empty()) return;
-  out << '\n';
-  write_sentence(out, options,
-                 "\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and "
-                 "may accumulate more by itself. So there is no speedup at the same batch.",
-                 scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel));
+  document.say({fmt::format(
+      "\"{}\" cannot be played at the batch of {}: it does at least one micro-batch {}, and may accumulate more by "
+      "itself. So there is no speedup at the same batch.",
+      scenario.baseline, in_words(labels), micro_batch_owner(scenario.training.parallel))});
 }
 
 /// Says what the speedups mean, where a reader could take one for the other.
-void write_closing(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                   const ConsoleOptions& options) {
+void add_closing(Document& document, const Scenario& scenario, const std::vector<RunResult>& results) {
   const auto has = [&](auto test) { return std::any_of(results.begin(), results.end(), test); };
   if (!has([](const RunResult& r) { return r.speedup && r.speedup_same_batch && r.batch_inflation > 1.0005; })) return;
   const ScheduleSpec* const baseline = schedule_labelled(scenario, scenario.baseline);
@@ -296,8 +271,7 @@ void write_closing(std::ostream& out, const Scenario& scenario, const std::vecto
   const bool serial = baseline != nullptr && is_serial_sharded(*baseline);
   if (serial && !laws.empty() && !scenario.cluster.nodes.empty() && identical_ranks(scenario.cluster))
     text += fmt::format(" With identical ranks and serial ZeRO-1 as the baseline that can never exceed {}.", laws);
-  out << '\n';
-  write_sentence(out, options, text);
+  document.say({text});
 }
 
 std::string updates_are(const RunResult& result) {
@@ -329,30 +303,25 @@ std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "
 
 }  // namespace
 
-void write_comparison(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                      const Standing& standing, ConsoleOptions options, const FairComparison& fair,
-                      const Tuned& tuned) {
-  write_headline(out, scenario, results, standing, options, fair, tuned);
-  write_scenario_header(out, scenario, options);
-  out << '\n';
-  const Shown shown = Columns(scenario, results).shown(options);
-  write_table(out, shown.columns, options);
-  if (!shown.left_out.empty())
-    write_wrapped(out, "--wide also shows: ", fmt::format("{}", fmt::join(shown.left_out, ", ")), options.width);
-  write_tuned(out, scenario, tuned, options);
-  write_extrapolation(out, results, options);
-  write_unsteady(out, results, options);
-  write_device_classes(out, scenario, results, options);
+Document comparison_document(const Scenario& scenario, const Comparison& comparison) {
+  const std::vector<RunResult>& results = comparison.results;
+  Document document = beginning_of(scenario, comparison);
+  document.table(Columns(scenario, results).table());
+  add_tuned(document, scenario, comparison.tuned);
+  add_extrapolation(document, results);
+  add_unsteady(document, results);
+  add_device_classes(document, scenario, results);
   for (const RunResult& result : results)
-    if (result.fit.verdict != FitVerdict::kFits) write_memory_by_kind(out, result, options);
-  write_fair_comparison(out, fair, options);
-  write_all_warnings(out, results, options);
-  write_missing(out, scenario, results, options);
-  write_closing(out, scenario, results, options);
+    if (result.fit.verdict != FitVerdict::kFits) add_memory_by_kind(document, result);
+  add_fair_comparison(document, comparison.fair);
+  add_all_warnings(document, results);
+  add_missing(document, scenario, results);
+  add_closing(document, scenario, results);
+  return document;
 }
 
-void write_comparison_markdown(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                               const Standing& standing, const std::string& command) {
+Document comparison_page(const Scenario& scenario, const Comparison& comparison, const std::string& command) {
+  const std::vector<RunResult>& results = comparison.results;
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -360,43 +329,58 @@ void write_comparison_markdown(std::ostream& out, const Scenario& scenario, cons
   });
   const bool loss =
       std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.to_loss.has_value(); });
-  out << "# " << in_markdown(scenario.name) << "\n\nWritten by " << in_code(command)
-      << "; not to be edited by hand.\n\n"
-      << in_markdown(scenario.description) << "\n\n"
-      << "| schedule | all tokens | an update | same batch | samples an update | states, papers | memory | fits | sent "
-         "| updates |"
-      << (loss ? " samples to the loss | time to it |" : "") << " may win |\n"
-      << "|---|--:|--:|--:|--:|--:|--:|---|--:|---|" << (loss ? "--:|--:|" : "") << "---|\n";
+  Document document;
+  document.title(scenario.name);
+  document.say({"Written by ", code(command), "; not to be edited by hand."});
+  document.say({scenario.description});
+  Table table({left("schedule"), right("all tokens"), right("an update"), right("same batch"),
+               right("samples an update"), right("states, papers"), right("memory"), left("fits"), right("sent"),
+               left("updates")});
+  if (loss) append(table.heads, {right("samples to the loss"), right("time to it")});
+  table.heads.push_back(left("may win"));
   for (const std::size_t i : order) {
     const RunResult& r = results[i];
-    out << fmt::format("| {} | {} | {} | {} | {}{} | {} | {} | {} | {} | {} |", in_markdown(r.label),
-                       human_clock(r.total_time), human_time(r.update_time),
-                       r.speedup_same_batch ? human_factor(*r.speedup_same_batch) : "-",
-                       human_count(r.samples_per_update),
-                       r.batch_inflation > 1.0005 ? fmt::format(" ({:.2f}x)", r.batch_inflation) : "",
-                       human_memory(r.memory_formula), human_memory(r.memory_resident),
-                       r.fit.verdict == FitVerdict::kFits    ? "yes"
-                       : r.fit.verdict == FitVerdict::kTight ? "tight"
-                                                             : "no",
-                       human_bytes(r.bytes_sent_per_rank_per_update), updates_are(r));
-    if (loss) out << fmt::format(" {} | {} |", samples_to_loss(r.to_loss), time_to_loss(r));
-    out << " " << eligible(standing.caveats[i]) << " |\n";
+    Values cells{r.label,
+                 clock(r.total_time),
+                 duration(r.update_time),
+                 factor(r.speedup_same_batch),
+                 human_count(r.samples_per_update) +
+                     (r.batch_inflation > 1.0005 ? fmt::format(" ({:.2f}x)", r.batch_inflation) : ""),
+                 memory(r.memory_formula),
+                 memory(r.memory_resident),
+                 r.fit.verdict == FitVerdict::kFits    ? "yes"
+                 : r.fit.verdict == FitVerdict::kTight ? "tight"
+                                                       : "no",
+                 human_bytes(r.bytes_sent_per_rank_per_update),
+                 updates_are(r)};
+    if (loss) append(cells, {samples_to_loss(r.to_loss), time_to_loss(r)});
+    cells.emplace_back(eligible(comparison.standing.caveats[i]));
+    table.add(std::move(cells));
   }
-  out << "\n*All tokens*: " << human_count(scenario.training.train_tokens)
-      << ", as h:mm:ss. *Same batch*: speedup over " << in_markdown(scenario.baseline)
-      << " at as many samples an update. *States, papers*: what papers count of parameters, gradients, buffers and "
-         "states, in 16 bits but the optimizer's. *Memory*: resident on a GPU at its peak, of "
-      << human_memory(results.front().memory_capacity)
-      << ". *Sent*: bytes that a GPU sends in an update, in the mean. *May win*: gradients fresh or corrected, batch "
-      << fmt::format("grown at most {:.3g} times, memory that fits with {}.", standing.rule.batch_growth,
-                     in_percent(standing.rule.fit_probability));
+  document.table(std::move(table));
+  Values words{
+      term("All tokens"),
+      ": " + human_count(scenario.training.train_tokens) + ", as h:mm:ss. ",
+      term("Same batch"),
+      ": speedup over " + scenario.baseline + " at as many samples an update. ",
+      term("States, papers"),
+      ": what papers count of parameters, gradients, buffers and states, in 16 bits but the optimizer's. ",
+      term("Memory"),
+      ": resident on a GPU at its peak, of " + human_memory(results.front().memory_capacity) + ". ",
+      term("Sent"),
+      ": bytes that a GPU sends in an update, in the mean. ",
+      term("May win"),
+      fmt::format(": gradients fresh or corrected, batch grown at most {:.3g} times, memory that fits with {}.",
+                  comparison.standing.rule.batch_growth, in_percent(comparison.standing.rule.fit_probability))};
   if (loss)
-    out << " *Samples to the loss*: measured by `accocal converge` on small models, as a multiple of those of "
-        << in_markdown(scenario.baseline)
-        << ", with the batch's growth, and 90 % intervals; *time to it*: the speedup that remains. Another model's "
-           "samples "
-           "decide nothing here: they are shown beside the times.";
-  out << "\n";
+    append(words, {" ", term("Samples to the loss"), ": measured by ", code("accocal converge"),
+                   " on small models, as a multiple of those of " + scenario.baseline +
+                       ", with the batch's growth, and 90 % intervals; ",
+                   term("time to it"),
+                   ": the speedup that remains. Another model's samples decide nothing here: they are shown beside the "
+                   "times."});
+  document.say(std::move(words));
+  return document;
 }
 
 }  // namespace accosim

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <ostream>
-#include <sstream>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -14,7 +12,6 @@
 #include "models/spec/model.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "models/spec/training.hpp"
-#include "reports/answer.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -34,24 +31,6 @@ std::vector<int> stages_of(const RunResult& result, int rank) {
   if (rank >= result.costs->ranks()) return {};  // of a result without costs
   const ModelShare& share = result.costs->kinds[result.costs->kind_of[rank]].share;
   return share.stages > 1 ? std::vector<int>{share.stage} : std::vector<int>{};
-}
-
-/// "2 nodes x 4 A100-SXM4-80GB"; a node of several kinds as "1 node x (3 A100-SXM4-80GB + 1 V100-SXM2-32GB)".
-std::string describe(const Cluster& cluster, const NodeGroup& group) {
-  std::vector<std::pair<std::string, int>> kinds;
-  for (const Device& device : group.devices) {
-    const std::string name = device_name(cluster, device);
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == name; });
-    if (same == kinds.end()) {
-      kinds.emplace_back(name, 1);
-    } else {
-      ++same->second;
-    }
-  }
-  std::string gpus;
-  for (const auto& [name, count] : kinds) gpus += fmt::format("{}{} {}", gpus.empty() ? "" : " + ", count, name);
-  if (kinds.size() > 1) gpus = "(" + gpus + ")";
-  return fmt::format("{} node{} x {}", group.count, group.count == 1 ? "" : "s", gpus);
 }
 
 /// "4 micro-batches a GPU", "7 micro-batches a GPU of a100 and 3 of v100", "96 micro-batches a replica of 128 GPUs".
@@ -141,12 +120,6 @@ struct Said {
 
 }  // namespace
 
-std::string gpus_in_words(const Cluster& cluster) {
-  std::string nodes;
-  for (const NodeGroup& group : cluster.nodes) nodes += (nodes.empty() ? "" : " + ") + describe(cluster, group);
-  return fmt::format("{} GPU{}, {}", human_count(gpu_count(cluster)), gpu_count(cluster) == 1 ? "" : "s", nodes);
-}
-
 std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
   const Training& training = scenario.training;
   const double samples = samples_asked(scenario);
@@ -172,26 +145,26 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
   return facts;
 }
 
-void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair,
-                    const Tuned& tuned) {
-  std::ostringstream lines;
-  write_sentence(lines, options, answer_in_words(scenario, results, standing, fair, tuned));
-  std::string text = lines.str();
-  text.pop_back();  // the end of the last line
-  out << styled(text, Style::kBold, options.color) << "\n\n";
+void add_fact(Document& document, const std::string& name, const std::string& text, Above above) {
+  document.add(Document::Paragraph{{text}, fmt::format("{:<11}", name)}, above);
 }
 
-void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options) {
-  for (const ScenarioFact& fact : scenario_facts(scenario))
-    write_wrapped(out, fmt::format("{:<11}", fact.name), fact.text, options.width);
+Document beginning_of(const Scenario& scenario, const Comparison& comparison) {
+  Document document;
+  document.say({Value(answer_in_words(scenario, comparison), Style::kBold)});
+  Above above = Above::kEmptyLine;
+  for (const ScenarioFact& fact : scenario_facts(scenario)) {
+    add_fact(document, fact.name, fact.text, above);
+    above = Above::kNothing;
+  }
+  return document;
 }
 
-void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,
-                    const ConsoleOptions& options) {
+void add_warnings(Document& document, const std::vector<Warning>& warnings, const std::string& indent, Above above) {
   for (const Warning& warning : warnings) {
-    write_wrapped(out, indent + "! ", fmt::format("{} [{}]", warning.message, warning.code), options.width);
-    if (!warning.advice.empty()) write_wrapped(out, indent + "  -> ", warning.advice, options.width);
+    document.add(Document::Paragraph{{fmt::format("{} [{}]", warning.message, warning.code)}, indent + "! "}, above);
+    if (!warning.advice.empty()) document.go_on({warning.advice}, indent + "  -> ");
+    above = Above::kNothing;
   }
 }
 
@@ -230,7 +203,7 @@ std::string verdict_mark(FitVerdict verdict) {
 
 Style style_of(FitVerdict verdict) { return verdict == FitVerdict::kFits ? Style::kPlain : Style::kBad; }
 
-void write_memory_by_kind(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
+void add_memory_by_kind(Document& document, const RunResult& result) {
   if (result.memory_by_kind.size() < 2) return;
   TableOf<KindMemory> table(result.memory_by_kind);
   const bool stages = !result.memory_by_kind.front().stages.empty();
@@ -243,11 +216,10 @@ void write_memory_by_kind(std::ostream& out, const RunResult& result, const Cons
               [](const KindMemory& kind) { return human_memory(kind.parts.part(MemoryUse::kActivations)); });
   table.add("memory", "", [](const KindMemory& kind) { return human_memory(kind.parts.total()); });
   table.add("of", "", [](const KindMemory& kind) { return human_memory(kind.capacity); });
-  table.add("fits with", "probability", [](const KindMemory& kind) {
-    return Cell{in_percent(kind.fit.probability), style_of(kind.fit.verdict)};
-  });
-  write_table_below(out, result.label + (stages ? ": memory of each stage" : ": memory of each kind of rank"),
-                    table.columns(), options);
+  table.add("fits with", "probability",
+            [](const KindMemory& kind) { return Value(in_percent(kind.fit.probability), style_of(kind.fit.verdict)); });
+  document.say({result.label, stages ? ": memory of each stage" : ": memory of each kind of rank"});
+  document.table(table);
 }
 
 std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& result, std::size_t reach,
@@ -292,8 +264,8 @@ std::string mean_of(double sum, int count) {
   return text.size() > 3 && text.substr(text.size() - 3) == ".00" ? text.substr(0, text.size() - 3) : text;
 }
 
-std::vector<Column> rank_columns(const char* head, const std::vector<RankRow>& rows,
-                                 const std::function<std::string(const RankRow&)>& name_of) {
+Table rank_table(const char* head, const std::vector<RankRow>& rows,
+                 const std::function<std::string(const RankRow&)>& name_of) {
   TableOf<RankRow> table(rows);
   table.add(head, "", name_of);
   if (!rows.empty() && !rows.front().stages.empty())
@@ -306,7 +278,7 @@ std::vector<Column> rank_columns(const char* head, const std::vector<RankRow>& r
   });
   table.add("per", "update", [](const RankRow& row) { return mean_of(row.per_update, row.ranks); });
   table.add("GPU", "idle", [](const RankRow& row) { return human_percent(row.idle / row.ranks); });
-  return table.columns();
+  return table;
 }
 
 }  // namespace accosim

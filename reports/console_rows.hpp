@@ -1,23 +1,17 @@
-// What the verbs `compare` and `run` print alike: what was simulated, rows of equal ranks, warnings with their advice.
+// What the verbs `compare` and `run` say alike: what was simulated, rows of equal ranks, warnings with their advice.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
-#include "reports/table.hpp"
+#include "reports/answer.hpp"
+#include "reports/document.hpp"
 #include "sim/result/metrics.hpp"
-#include "sim/what_if/fairness.hpp"
-#include "sim/what_if/winner.hpp"
 
 namespace accosim {
-
-/// "8 GPUs, 2 nodes x 4 A100-SXM4-80GB".
-std::string gpus_in_words(const Cluster& cluster);
 
 /// What was simulated: model, cluster, tokens an update and in all, baseline.
 struct ScenarioFact {
@@ -26,16 +20,12 @@ struct ScenarioFact {
 };
 std::vector<ScenarioFact> scenario_facts(const Scenario& scenario);
 
-/// The first line, which answers the question; and an empty one.
-void write_headline(std::ostream& out, const Scenario& scenario, const std::vector<RunResult>& results,
-                    const Standing& standing, const ConsoleOptions& options, const FairComparison& fair = {},
-                    const Tuned& tuned = {});
+/// The answer to what was asked, and the facts, a line each: what both begin with.
+Document beginning_of(const Scenario& scenario, const Comparison& comparison);
+/// A fact, or what stands below the facts as one.
+void add_fact(Document& document, const std::string& name, const std::string& text, Above above = Above::kNothing);
 
-/// The facts, a line each.
-void write_scenario_header(std::ostream& out, const Scenario& scenario, const ConsoleOptions& options);
-
-void write_warnings(std::ostream& out, const std::vector<Warning>& warnings, const std::string& indent,
-                    const ConsoleOptions& options);
+void add_warnings(Document& document, const std::vector<Warning>& warnings, const std::string& indent, Above above);
 
 /// Warnings of several schedules, each said once: for whom it holds, and where they differ in figures alone with the
 /// range of these.
@@ -51,7 +41,7 @@ std::string verdict_mark(FitVerdict verdict);
 Style style_of(FitVerdict verdict);
 
 /// What each kind of rank holds, and how likely that fits; nothing where all hold the same.
-void write_memory_by_kind(std::ostream& out, const RunResult& result, const ConsoleOptions& options);
+void add_memory_by_kind(Document& document, const RunResult& result);
 
 /// Ranks that one row stands for.
 struct RankRow {
@@ -71,7 +61,7 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
 std::string mean_of(double sum, int count);
 
 /// Of each row who it stands for, under `head`, the device, micro-batches a round and an update, and idle time.
-std::vector<Column> rank_columns(const char* head, const std::vector<RankRow>& rows,
-                                 const std::function<std::string(const RankRow&)>& name_of);
+Table rank_table(const char* head, const std::vector<RankRow>& rows,
+                 const std::function<std::string(const RankRow&)>& name_of);
 
 }  // namespace accosim

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "models/spec/parallel.hpp"
 #include "models/spec/scenario.hpp"
@@ -53,16 +54,10 @@ std::string meaning_of(const Metric& metric, const Scenario& scenario, const Run
   return metric.run.says;
 }
 
-void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult& result,
-                   const ConsoleOptions& options) {
+Document::Figures figures_of(const Scenario& scenario, const RunResult& result) {
+  Document::Figures figures;
   const auto line = [&](const char* name, const std::string& value, const std::string& meaning) {
-    constexpr int kLeast = 64;  // a meaning beside its figure needs some 20 columns
-    if (options.width >= kLeast) {
-      write_wrapped(out, fmt::format("{:<29} {:>11}  ", name, value), meaning, options.width);
-      return;
-    }
-    write_sentence(out, options, value.empty() ? name : fmt::format("{}: {}", name, value));
-    write_wrapped(out, "    ", meaning, options.width);
+    figures.rows.push_back({name, value, meaning});
   };
   const bool padded = result.tokens_padded_per_second > 1.0005 * result.tokens_per_second;
   for (const Metric* const metric : metrics_by(&Metric::run)) {
@@ -78,60 +73,54 @@ void write_metrics(std::ostream& out, const Scenario& scenario, const RunResult&
            human_range(in_words(metric->format, interval.low), in_words(metric->format, interval.high)) + ", from " +
                metric->run_interval);
   }
+  return figures;
 }
 
-void write_memory_parts(std::ostream& out, const RunResult& result, const ConsoleOptions& options) {
+void add_memory_parts(Document& document, const RunResult& result) {
   if (result.memory_parts.parts.empty()) return;
   Table table({left("memory"), right("size"), right("share"), left("in a step")});
   const Bytes total = result.memory_resident;
   for (const MemoryPart& part : result.memory_parts.parts) {
     const bool tensors = part.use != MemoryUse::kAllocatorSlack && part.use != MemoryUse::kReserved;
-    table.add(Style::kPlain,
-              {name_of(part.use), human_memory(part.bytes), total > Bytes{0} ? human_percent(part.bytes / total) : "-",
+    table.add({name_of(part.use), human_memory(part.bytes), total > Bytes{0} ? human_percent(part.bytes / total) : "-",
                !tensors       ? "-"
                : part.lasting ? "lasts"
                               : "comes and goes"});
   }
-  write_table_below(out, "", table.columns(), options);
-  write_memory_by_kind(out, result, options);
+  document.table(std::move(table));
+  add_memory_by_kind(document, result);
 }
 
-void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& result, const ConsoleOptions& options) {
+void add_ranks(Document& document, const Scenario& scenario, const RunResult& result) {
   if (result.ranks.empty()) return;
   // Neighbours only, so that a row is a range of ranks; idle time equal as far as it is shown.
-  const auto rows = merge_ranks(scenario, result, 1, [](const RankRow& a, const RankRow& b) {
+  std::vector<RankRow> rows = merge_ranks(scenario, result, 1, [](const RankRow& a, const RankRow& b) {
     return a.device == b.device && a.least == b.least && a.most == b.most &&
            mean_of(a.per_round, a.ranks) == mean_of(b.per_round, b.ranks) &&
            mean_of(a.per_update, a.ranks) == mean_of(b.per_update, b.ranks) &&
            human_percent(a.idle / a.ranks) == human_percent(b.idle / b.ranks);
   });
   constexpr std::size_t kMost = 64;
-  const std::vector<RankRow> shown(rows.begin(),
-                                   rows.begin() + static_cast<std::ptrdiff_t>(std::min(rows.size(), kMost)));
+  const std::size_t more = rows.size() - std::min(rows.size(), kMost);
+  rows.resize(rows.size() - more);
   const auto name = [](const RankRow& row) {
     return row.first == row.last ? fmt::format("{}", row.first) : fmt::format("{}-{}", row.first, row.last);
   };
-  write_table_below(out, "", rank_columns("rank", shown, name), options);
-  if (rows.size() > kMost)
-    out << fmt::format("... and {} more rows; --json --all-ranks has them all\n", rows.size() - kMost);
+  document.table(rank_table("rank", rows, name));
+  if (more > 0) document.line(fmt::format("... and {} more rows; --json --all-ranks has them all", more));
 }
 
 }  // namespace
 
-void write_run(std::ostream& out, const Scenario& scenario, const RunResult& result, const Standing& standing,
-               ConsoleOptions options) {
-  write_headline(out, scenario, {result}, standing, options);
-  write_scenario_header(out, scenario, options);
-  write_wrapped(out, fmt::format("{:<11}", "schedule"), result.label, options.width);
-  out << '\n';
-  write_metrics(out, scenario, result, options);
-  write_unsteady(out, {result}, options);
-  write_memory_parts(out, result, options);
-  write_ranks(out, scenario, result, options);
-  if (!result.warnings.empty()) {
-    out << '\n';
-    write_warnings(out, result.warnings, "", options);
-  }
+Document run_document(const Scenario& scenario, const RunResult& result, const Standing& standing) {
+  Document document = beginning_of(scenario, {{result}, standing});
+  add_fact(document, "schedule", result.label);
+  document.add(figures_of(scenario, result));
+  add_unsteady(document, {result});
+  add_memory_parts(document, result);
+  add_ranks(document, scenario, result);
+  add_warnings(document, result.warnings, "", Above::kEmptyLine);
+  return document;
 }
 
 void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOptions& options) {
@@ -148,15 +137,17 @@ void write_stages(std::ostream& out, const StagesUsed& used, const ConsoleOption
   rows.push_back(all);
   Table table({left("stage"), right("times"), right("time"), right("share"), right("memory", "more")});
   for (const StageUse& row : rows)
-    table.add(Style::kPlain,
-              {row.name, row.times > 0 ? human_count(static_cast<double>(row.times)) : "-",
+    table.add({row.name, row.times > 0 ? human_count(static_cast<double>(row.times)) : "-",
                human_time(Seconds{row.seconds}), human_percent(all.seconds > 0 ? row.seconds / all.seconds : 0),
                human_bytes(Bytes{1024.0 * static_cast<double>(row.peak_kib)})});
-  write_table_below(out, "", table.columns(), options);
+  Document document;
+  document.table(std::move(table));
   std::string counts;
   for (const auto& [what, count] : used.tallies)
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", human_count(static_cast<double>(count)), what);
-  if (!counts.empty()) write_sentence(out, options, counts);
+  if (!counts.empty()) document.go_on({counts});
+  out << '\n';
+  print_terminal(out, document, options);
 }
 
 }  // namespace accosim

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -66,22 +65,18 @@ std::vector<DifferencePart> shown_parts(const FigureDifference& figure) {
   return shown;
 }
 
-void write_figure(std::ostream& out, const FigureDifference& figure, const Written& written, bool of_trace,
-                  const ConsoleOptions& options) {
+Table parts_table(const FigureDifference& figure, const Written& written, bool of_trace) {
   const auto counted = [](const DifferencePart& part, std::size_t side) {
     return part.count[side] > 0 ? fmt::format("{} x {}", human_count(part.count[side]), time_of(part.each[side]))
                                 : std::string();
   };
-  std::vector<Column> columns{left("part"), right("A"), right("B"), right("B - A"), right("share")};
-  if (of_trace) columns.insert(columns.end(), {right("A: each,", "hidden too"), right("B: each,", "hidden too")});
-  Table table(columns);
+  Table table({left("part"), right("A"), right("B"), right("B - A"), right("share")});
+  if (of_trace) append(table.heads, {right("A: each,", "hidden too"), right("B: each,", "hidden too")});
   for (const DifferencePart& part : shown_parts(figure)) {
-    const std::optional<double> share = share_of(part.difference(), figure);
-    table.add(Style::kPlain,
-              {part.name, written(part.value[0]), written(part.value[1]), signed_text(part.difference(), written),
-               share ? human_percent(*share) : "-", counted(part, 0), counted(part, 1)});
+    table.add({part.name, written(part.value[0]), written(part.value[1]), signed_text(part.difference(), written),
+               percent(share_of(part.difference(), figure)), counted(part, 0), counted(part, 1)});
   }
-  write_table(out, table.columns(), options);
+  return table;
 }
 
 std::string closing(const FigureDifference& figure) {
@@ -97,30 +92,26 @@ std::string closing(const FigureDifference& figure) {
 }
 
 /// Updates of unequal size are not comparable; the time of a sample is.
-void write_samples(std::ostream& out, const ScheduleDifference& one, int width) {
+void add_samples(Document& document, const ScheduleDifference& one) {
   std::array<double, 2> each{};
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
     each[side] = one.update_time.value[side] / one.samples[side];
-  out << fmt::format("time of a sample: {} in A, {} in B ({})\n", time_of(each[0]), time_of(each[1]),
-                     human_error(each[1] / each[0] - 1));
-  write_wrapped(out, "",
-                fmt::format("An update is of {} samples in A and of {} in B: the times and parts below are of updates "
-                            "of unequal size.",
-                            shortest(one.samples[0]), shortest(one.samples[1])),
-                width);
+  document.line(fmt::format("time of a sample: {} in A, {} in B ({})", time_of(each[0]), time_of(each[1]),
+                            human_error(each[1] / each[0] - 1)));
+  document.go_on({fmt::format(
+      "An update is of {} samples in A and of {} in B: the times and parts below are of updates of unequal size.",
+      shortest(one.samples[0]), shortest(one.samples[1]))});
 }
 
-void write_one(std::ostream& out, const char* what, const FigureDifference& figure, const Written& written,
-               bool of_trace, const ConsoleOptions& options) {
-  if (!differs(figure)) {
-    out << fmt::format("{}: {} in both, and so is every part\n", what, written(figure.value[0]));
-    return;
-  }
+void add_one(Document& document, const char* what, const FigureDifference& figure, const Written& written,
+             bool of_trace) {
+  if (!differs(figure))
+    return document.line(fmt::format("{}: {} in both, and so is every part", what, written(figure.value[0])));
   const double ratio = figure.value[0] > 0 ? figure.value[1] / figure.value[0] - 1 : 0;
-  out << fmt::format("{}: {} in A, {} in B{}\n", what, written(figure.value[0]), written(figure.value[1]),
-                     figure.value[0] > 0 ? fmt::format(" ({})", human_error(ratio)) : "");
-  write_figure(out, figure, written, of_trace, options);
-  write_sentence(out, options, closing(figure));
+  document.line(fmt::format("{}: {} in A, {} in B{}", what, written(figure.value[0]), written(figure.value[1]),
+                            figure.value[0] > 0 ? fmt::format(" ({})", human_error(ratio)) : ""));
+  document.table(parts_table(figure, written, of_trace), Above::kNothing);
+  document.go_on({closing(figure)});
 }
 
 std::string text_of_value(const std::optional<JsonValue>& value) {
@@ -133,26 +124,21 @@ std::string text_of_value(const std::optional<JsonValue>& value) {
   return cut_to_width(printable(dump_json(*value), 200), kWidest);
 }
 
-void write_settings(std::ostream& out, const SettingDifferences& settings, const ConsoleOptions& options) {
+void add_settings(Document& document, const SettingDifferences& settings) {
   constexpr std::size_t kMost = 20;
-  out << '\n';
-  if (settings.differ.empty()) {
-    out << "settings: the same in both\n";
-  } else {
-    Table table({left("settings that differ"), right("A"), right("B")});
-    for (std::size_t i = 0; i < std::min(settings.differ.size(), kMost); ++i) {
-      const SettingDifference& one = settings.differ[i];
-      table.add(Style::kPlain,
-                {printable(one.setting, 200), text_of_value(one.values[0]), text_of_value(one.values[1])});
-    }
-    write_table(out, table.columns(), options);
-    if (settings.differ.size() > kMost)
-      out << fmt::format("and {} more; --json has all\n", settings.differ.size() - kMost);
+  Table table({left("settings that differ"), right("A"), right("B")});
+  for (std::size_t i = 0; i < std::min(settings.differ.size(), kMost); ++i) {
+    const SettingDifference& one = settings.differ[i];
+    table.add({printable(one.setting, 200), text_of_value(one.values[0]), text_of_value(one.values[1])});
   }
+  if (table.empty()) document.say({}, "settings: the same in both");
+  document.table(std::move(table));
+  if (settings.differ.size() > kMost)
+    document.line(fmt::format("and {} more; --json has all", settings.differ.size() - kMost));
   if (!settings.whole)
-    write_sentence(out, options,
-                   "Not all settings are compared: one of the two does not record them, as an older accosim wrote it. "
-                   "Write it anew.");
+    document.go_on(
+        {"Not all settings are compared: one of the two does not record them, as an older accosim wrote it. Write it "
+         "anew."});
 }
 
 JsonValue settings_json(const SettingDifferences& settings) {
@@ -187,24 +173,24 @@ JsonValue figure_json(const FigureDifference& figure, const std::string& unit, b
 
 }  // namespace
 
-void write_differences(std::ostream& out, const Differences& differences, const std::array<ComparedFile, 2>& files,
-                       const ConsoleOptions& options) {
+Document differences_document(const Differences& differences, const std::array<ComparedFile, 2>& files) {
+  Document document;
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}})
-    out << fmt::format("{}  {} ({})\n", side == 0 ? 'A' : 'B', printable(files[side].name), files[side].holds);
-  if (differences.settings) write_settings(out, *differences.settings, options);
+    document.line(fmt::format("{}  {} ({})", side == 0 ? 'A' : 'B', files[side].name, files[side].holds));
+  if (differences.settings) add_settings(document, *differences.settings);
   for (const ScheduleDifference& one : differences.schedules) {
     const bool same = one.label[0] == one.label[1];
-    out << '\n' << styled(printable(one.label[0] + (same ? "" : " and " + one.label[1])), Style::kBold, options.color);
-    out << '\n';
-    if (one.samples[0] != one.samples[1]) write_samples(out, one, options.width);
-    write_one(out, "time of an update", one.update_time, time_of, differences.of_traces, options);
-    if (!differences.of_traces) write_one(out, "memory", one.memory, memory_text, false, options);
+    document.heading(one.label[0] + (same ? "" : " and " + one.label[1]));
+    if (one.samples[0] != one.samples[1]) add_samples(document, one);
+    add_one(document, "time of an update", one.update_time, time_of, differences.of_traces);
+    if (!differences.of_traces) add_one(document, "memory", one.memory, memory_text, false);
   }
   for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     std::string labels;
     for (const std::string& label : differences.alone[side]) labels += (labels.empty() ? "" : ", ") + printable(label);
-    if (!labels.empty()) write_sentence(out, options, "Only in {}: {}", side == 0 ? 'A' : 'B', labels);
+    if (!labels.empty()) document.go_on({fmt::format("Only in {}: {}", side == 0 ? 'A' : 'B', labels)});
   }
+  return document;
 }
 
 JsonValue differences_json(const Differences& differences, const std::array<ComparedFile, 2>& files) {

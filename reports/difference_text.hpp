@@ -2,11 +2,10 @@
 #pragma once
 
 #include <array>
-#include <iosfwd>
 #include <string>
 
 #include "models/base/json.hpp"
-#include "reports/table.hpp"
+#include "reports/document.hpp"
 #include "sim/evidence/difference.hpp"
 
 namespace accosim {
@@ -18,8 +17,7 @@ struct ComparedFile {
 
 /// Of results first the settings that differ. Then a table for each pair of schedules, with what differs most first and
 /// a last row that is the sum.
-void write_differences(std::ostream& out, const Differences& differences, const std::array<ComparedFile, 2>& files,
-                       const ConsoleOptions& options);
+Document differences_document(const Differences& differences, const std::array<ComparedFile, 2>& files);
 
 /// Schema accosim.diff/1. Of results "settings" names those that differ; "a" or "b" is null where that side has none.
 /// Seconds and bytes; "share" is of the whole difference, null where there is none.

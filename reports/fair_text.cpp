@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ostream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -87,31 +86,22 @@ JsonValue adding_json(const std::optional<Adding>& adding) {
                       {"as_written", whole_json(adding->written)}});
 }
 
-void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options) {
-  const auto write_words = [&] {
-    for (const std::string& sentence : fair.words) write_sentence(out, options, sentence);
-  };
-  if (fair.baselines.empty()) {
-    if (!fair.words.empty()) out << '\n';
-    return write_words();
-  }
-  std::vector<Column> columns{left("GPUs"),    right("work of", "each GPU"), right("samples", "an update"),
-                              right("update"), right("tokens", "per s"),     right("speedup", "per token")};
+void add_fair_comparison(Document& document, const FairComparison& fair) {
+  Table table({left("GPUs"), right("work of", "each GPU"), right("samples", "an update"), right("update"),
+               right("tokens", "per s"), right("speedup", "per token")});
   if (!std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; }))
-    columns.push_back(right("memory"));
-  Table table(columns);
+    table.heads.push_back(right("memory"));
   for (const FairBaseline& each : fair.baselines)
-    table.add({{name_of(each)},
-               {each.work},
-               {human_count(each.samples_per_update)},
-               {human_time(each.update_time)},
-               {human_count(each.tokens_per_second)},
+    table.add({name_of(each),
+               each.work,
+               human_count(each.samples_per_update),
+               human_time(each.update_time),
+               human_count(each.tokens_per_second),
                {human_factor(each.speedup), each.speedup > 1.005 ? Style::kGood : Style::kPlain},
-               each.fits ? Cell{"fits"} : Cell{"OOM", Style::kBad}});
-  write_table_below(out, fair.schedule + " with its work divided by speed, and on each kind of GPU alone",
-                    table.columns(), options);
-  out << '\n';
-  write_words();
+               each.fits ? Value("fits") : Value("OOM", Style::kBad)});
+  if (!table.empty()) document.say({fair.schedule, " with its work divided by speed, and on each kind of GPU alone"});
+  document.table(std::move(table));
+  document.say_each(fair.words);
 }
 
 JsonValue fair_baselines_json(const FairComparison& fair) {

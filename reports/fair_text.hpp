@@ -2,18 +2,17 @@
 // alone, and what the gains are due to.
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <string>
 
 #include "models/base/json.hpp"
-#include "reports/table.hpp"
+#include "reports/document.hpp"
 #include "sim/what_if/fairness.hpp"
 
 namespace accosim {
 
 /// Nothing where the comparison is empty.
-void write_fair_comparison(std::ostream& out, const FairComparison& fair, const ConsoleOptions& options);
+void add_fair_comparison(Document& document, const FairComparison& fair);
 
 /// "Adding the V100s to the homogeneous subset of A100s, under the same schedule: 1.41x (1.24 to 1.60) with
 /// load-balanced micro-batches (11 and 5), 0.94x (0.80 to 1.10, so perhaps faster) with even ones.": ratios with their

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 #include <utility>
 #include <vector>
 
@@ -27,8 +26,6 @@ std::string bar_of(double before, double after, double least, double most, int w
   for (int i = from; i < std::max(to, from + 1); ++i) bar += after >= before ? "█" : "░";
   return bar;
 }
-
-std::string factor(const std::optional<double>& value) { return value ? human_factor(*value) : "-"; }
 
 }  // namespace
 
@@ -55,7 +52,7 @@ std::string ladder_in_words(const Ladder& ladder) {
   return text;
 }
 
-void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions& options) {
+Document ladder_document(const Ladder& ladder) {
   const std::vector<Rung>& rungs = ladder.rungs;
   std::vector<double> speedups;
   for (std::size_t i = 0; i < rungs.size(); ++i) speedups.push_back(shown_speedup(ladder, i));
@@ -68,15 +65,15 @@ void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions&
   for (std::size_t i = 0; i < rungs.size(); ++i) {
     const Rung& rung = rungs[i];
     const bool first = i == 0;
-    table.add(Style::kPlain,
-              {rung.change, human_time(rung.update_time), human_count(rung.samples_per_update),
-               first ? "" : human_factor(rung.times), human_factor(rung.speedup),
-               first ? "" : factor(rung.times_same_batch), first ? "1.00x" : factor(rung.speedup_same_batch),
+    table.add({rung.change, duration(rung.update_time), human_count(rung.samples_per_update),
+               first ? "" : factor(rung.times), factor(rung.speedup), first ? "" : factor(rung.times_same_batch),
+               first ? "1.00x" : factor(rung.speedup_same_batch),
                first ? "" : bar_of(speedups[i - 1], speedups[i], *least, highest, 24)});
   }
-  write_table(out, table.columns(), options);
-  out << '\n';
-  write_sentence(out, options, ladder_in_words(ladder));
+  Document document;
+  document.table(std::move(table));
+  document.say({ladder_in_words(ladder)});
+  return document;
 }
 
 JsonValue ladder_json(const Ladder& ladder) {

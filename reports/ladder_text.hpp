@@ -1,16 +1,15 @@
 // How one schedule becomes another: the verb `explain --ladder`, as a table with a bar a change.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 
 #include "models/base/json.hpp"
-#include "reports/table.hpp"
+#include "reports/document.hpp"
 #include "sim/what_if/ladder.hpp"
 
 namespace accosim {
 
-void write_ladder(std::ostream& out, const Ladder& ladder, const ConsoleOptions& options);
+Document ladder_document(const Ladder& ladder);
 
 /// How fast the last is, and which change brings most of it.
 std::string ladder_in_words(const Ladder& ladder);

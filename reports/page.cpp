@@ -15,7 +15,6 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "reports/answer.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 #include "reports/ladder_text.hpp"
@@ -183,7 +182,7 @@ JsonValue words_json(const Scenario& scenario, const Page& page) {
     return json_object({{"name", fact.name}, {"text", fact.text}});
   });
   return json_object({{"question", question_in_words(scenario, page.results)},
-                      {"answer", answer_in_words(scenario, page.results, page.standing, page.fair, page.tuned)},
+                      {"answer", answer_in_words(scenario, page)},
                       {"description", scenario.description},
                       {"facts", std::move(facts)}});
 }
@@ -234,7 +233,7 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   text << ",\n\"timelines\": ";
   write_page_timelines(text, page.timelines);
   text << ",\n\"result\": ";
-  write_results_json(text, scenario, page.network, page.results, page.standing, page.fair, page.tuned);
+  write_results_json(text, scenario, page.network, page);
   text << "}\n";
   out << safe_in_script(text.str());
 }

@@ -10,14 +10,12 @@
 #include "models/base/json.hpp"
 #include "models/base/outputs.hpp"
 #include "models/spec/scenario.hpp"
+#include "reports/answer.hpp"
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/explain/explanation.hpp"
 #include "sim/explain/pipeline_chart.hpp"
-#include "sim/result/metrics.hpp"
-#include "sim/what_if/fairness.hpp"
 #include "sim/what_if/ladder.hpp"
-#include "sim/what_if/winner.hpp"
 
 namespace accosim {
 
@@ -41,13 +39,9 @@ struct PageRun {
   std::vector<TimelinePart> parts;
 };
 
-struct Page {
+struct Page : Comparison {
   std::string command;  ///< that makes the page again
   std::string network;
-  std::vector<RunResult> results;
-  Standing standing;
-  FairComparison fair;
-  Tuned tuned;
   std::vector<Explanation> explanations;  ///< one a result
   std::vector<PageTimeline> timelines;
   std::vector<PipelineChart> pipelines;  ///< one a result where the model is split into stages

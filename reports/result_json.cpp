@@ -11,7 +11,6 @@
 #include "models/base/json_list.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/model.hpp"
-#include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/result/metric_table.hpp"
@@ -168,7 +167,7 @@ void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& r
   });
 }
 
-void write_result(std::ostream& out, const Scenario& scenario, const RunResult& result, RankRows rows) {
+void write_result(std::ostream& out, const Scenario& scenario, const RunResult& result, bool all_ranks) {
   std::string body = indented(body_of(result), "    ");
   body.resize(body.find_last_of('}'));  // the ranks go in before the closing brace
   body.erase(body.find_last_not_of(" \n") + 1);
@@ -178,7 +177,7 @@ void write_result(std::ostream& out, const Scenario& scenario, const RunResult& 
       item(fmt::format(R"({{"ranks": {}, "count": {}, )", quoted_json(in_words(alike.ranks)), alike.count()) +
            figures_of(alike));
   });
-  if (rows == RankRows::kAll) write_ranks(out, scenario, result);
+  if (all_ranks) write_ranks(out, scenario, result);
   out << "\n    }";
 }
 
@@ -205,8 +204,8 @@ JsonValue added_json(const AddedSchedule& added) {
 }  // namespace
 
 void write_results_json(std::ostream& out, const Scenario& scenario, const std::string& network,
-                        const std::vector<RunResult>& results, const Standing& standing, const FairComparison& fair,
-                        const Tuned& tuned, RankRows rows, const JsonValue& settings) {
+                        const Comparison& comparison, bool all_ranks, const JsonValue& settings) {
+  const auto& [results, standing, fair, tuned] = comparison;
   const auto member = [&](const char* key, const std::string& text) { out << ",\n  \"" << key << "\": " << text; };
   const auto document = [&](const char* key, const JsonValue& value) { member(key, indented(value, "  ")); };
   out << "{\n  \"schema\": \"accosim.result/2\"";
@@ -223,7 +222,7 @@ void write_results_json(std::ostream& out, const Scenario& scenario, const std::
   const char* separator = "\n";
   for (const RunResult& result : results) {
     out << separator;
-    write_result(out, scenario, result, rows);
+    write_result(out, scenario, result, all_ranks);
     separator = ",\n";
   }
   out << (results.empty() ? "]" : "\n  ]");

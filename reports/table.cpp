@@ -1,9 +1,13 @@
 #include "reports/table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <locale>
+#include <map>
 #include <numeric>
+#include <optional>
 #include <ostream>
 #include <sstream>
 
@@ -25,6 +29,74 @@ void write_line(std::ostream& out, std::string line) {
   out << line << '\n';
 }
 
+/// The two lines of a head, of which the second may be missing.
+std::pair<std::string, std::optional<std::string>> lines_of(const Value& head) {
+  const std::size_t end = head.text.rfind('\n');
+  if (end == std::string::npos) return {head.text, std::nullopt};
+  return {head.text.substr(0, end), head.text.substr(end + 1)};
+}
+
+/// A column as it is printed.
+struct Printed {
+  std::string head, sub_head;
+  bool left = false;
+  Values cells{};
+  int width = 0;
+};
+
+int head_width(const Printed& column) { return std::max(display_width(column.head), display_width(column.sub_head)); }
+
+/// Divides the head of a column where that makes it narrowest, if it is wider than its cells.
+void divide(Printed& column) {
+  const std::string head = column.head;
+  for (std::size_t at = head.find(' '); at != std::string::npos; at = head.find(' ', at + 1)) {
+    const Printed divided{head.substr(0, at), head.substr(at + 1), column.left};
+    if (head_width(column) > column.width && head_width(divided) < head_width(column))
+      column.head = divided.head, column.sub_head = divided.sub_head;
+  }
+}
+
+std::vector<Printed> printed(const Table& table) {
+  std::vector<Printed> columns;
+  for (std::size_t i = 0; i < table.heads.size(); ++i) {
+    const auto [head, sub_head] = lines_of(table.heads[i]);
+    Printed column{head, sub_head.value_or(""), table.heads[i].kind != Value::Kind::kNumber};
+    for (const Values& row : table.rows) {
+      const Value& cell = column.cells.emplace_back(i < row.size() ? row[i] : Value());
+      if (i > 0 && cell.kind == Value::Kind::kNumber) column.left = false;
+      column.width = std::max(column.width, display_width(cell.text));
+    }
+    if (i > 0 && !sub_head) divide(column);  // the first has room: it is cut where the table is too wide
+    column.width = std::max(column.width, head_width(column));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+constexpr int kNamesOfSome = 22;  // columns, for the names of rows where not all columns are shown
+
+/// Takes those columns away that find no room in their turn, and returns their heads.
+std::vector<std::string> take_away(const Table& table, std::vector<Printed>& columns, int width) {
+  std::map<int, int> widths;  // by turn
+  for (std::size_t i = 1; i < columns.size(); ++i) widths[table.turns[i - 1]] += kGap + columns[i].width;
+  int room = width - std::min(kNamesOfSome, columns.front().width);
+  auto turn = widths.begin();
+  for (; turn != widths.end(); ++turn) {
+    room -= turn->second;
+    if (room < 0) break;
+  }
+  std::vector<Printed> shown{columns.front()};
+  std::vector<std::string> left_out;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    if (turn == widths.end() || table.turns[i - 1] < turn->first)
+      shown.push_back(std::move(columns[i]));
+    else
+      left_out.push_back(head_in_one_line(table.heads[i]));
+  }
+  columns = std::move(shown);
+  return left_out;
+}
+
 /// Where each block of a table ends, one past its last column, when blocks are at most `width` wide or hold one column
 /// besides the first.
 std::vector<std::size_t> block_ends(const std::vector<int>& widths, int width) {
@@ -42,13 +114,15 @@ std::vector<std::size_t> block_ends(const std::vector<int>& widths, int width) {
 
 }  // namespace
 
-void Table::add(const std::vector<Cell>& cells) {
-  for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].cells.push_back(i < cells.size() ? cells[i] : Cell{});
+std::string head_in_one_line(const Value& head) {
+  const auto [first, second] = lines_of(head);
+  return first + (second.value_or("").empty() || first.ends_with('-') ? "" : " ") + second.value_or("");
 }
 
-void Table::add(Style style, const std::vector<std::string>& texts) {
-  for (std::size_t i = 0; i < columns_.size(); ++i)
-    columns_[i].cells.push_back({i < texts.size() ? texts[i] : "", style});
+void Table::add(Values cells, Style style) {
+  for (Value& cell : cells)
+    if (cell.style == Style::kPlain) cell.style = style;
+  rows.push_back(std::move(cells));
 }
 
 std::string printable(const std::string& text) {
@@ -60,12 +134,6 @@ std::string printable(const std::string& text) {
 int display_width(const std::string& text) {
   int width = 0;
   for (std::size_t at = 0; at < text.size();) width += next_glyph(text, at).columns;
-  return width;
-}
-
-int display_width(const Column& column) {
-  int width = std::max(display_width(column.head), display_width(column.sub_head));
-  for (const Cell& cell : column.cells) width = std::max(width, display_width(cell.text));
   return width;
 }
 
@@ -114,21 +182,22 @@ void write_sentence(std::ostream& out, const ConsoleOptions& options, const std:
   write_wrapped(out, "", text, options.width);
 }
 
-void write_table(std::ostream& out, const std::vector<Column>& columns, const ConsoleOptions& options) {
+void write_table(std::ostream& out, const Table& table, const ConsoleOptions& options) {
+  std::vector<Printed> columns = printed(table);
   if (columns.empty()) return;
+  std::vector<std::string> left_out;
+  if (!table.turns.empty() && !options.wide) left_out = take_away(table, columns, options.width);
   std::vector<int> widths;
-  int figures = 0;  // all columns but the first, each with its gap
-  for (const Column& column : columns) {
-    if (!widths.empty()) figures += kGap + display_width(column);
-    widths.push_back(display_width(column));
-  }
+  for (const Printed& column : columns) widths.push_back(column.width);
+  const int figures =
+      std::accumulate(widths.begin() + 1, widths.end(), 0, [](int sum, int more) { return sum + kGap + more; });
   // The names of the rows get what the figures leave in one block, or a third of the terminal and further blocks.
   const int left = options.width - figures;
   widths[0] = std::min(widths[0], left >= kLeastNames ? left : std::max(12, options.width / 3));
   const auto line = [&](std::size_t begin, std::size_t end, const auto& cell_of) {
     std::string result;
     for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1) {
-      const Cell cell = cell_of(columns[i]);
+      const Value cell = cell_of(columns[i]);
       const std::string text = padded(cut_to_width(cell.text, widths[i]), widths[i], columns[i].left);
       if (i > 0) result += blanks(kGap);
       result += styled(text, cell.style, options.color);
@@ -136,7 +205,7 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
     write_line(out, result);
   };
   const bool two_lines =
-      std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.sub_head.empty(); });
+      std::any_of(columns.begin(), columns.end(), [](const Printed& column) { return !column.sub_head.empty(); });
   // No wider than the blocks need, so that the last one does not hold a single column.
   int width = options.width;
   while (width > 0 && block_ends(widths, width - 1).size() == block_ends(widths, options.width).size()) --width;
@@ -145,26 +214,27 @@ void write_table(std::ostream& out, const std::vector<Column>& columns, const Co
     const int used = std::accumulate(widths.begin() + begin, widths.begin() + end, widths[0],
                                      [](int sum, int more) { return sum + kGap + more; });
     if (begin > 1) out << '\n';
-    line(begin, end, [](const Column& column) { return Cell{column.head, Style::kBold}; });
-    if (two_lines) line(begin, end, [](const Column& column) { return Cell{column.sub_head, Style::kBold}; });
+    line(begin, end, [](const Printed& column) { return Value(column.head, Style::kBold); });
+    if (two_lines) line(begin, end, [](const Printed& column) { return Value(column.sub_head, Style::kBold); });
     std::string rule;
     for (int i = 0; i < used; ++i) rule += "\u2500";
     out << styled(rule, Style::kDim, options.color) << '\n';
-    for (std::size_t row = 0; row < columns[0].cells.size(); ++row) {
-      line(begin, end, [&](const Column& column) { return row < column.cells.size() ? column.cells[row] : Cell{}; });
-    }
+    for (std::size_t row = 0; row < table.rows.size(); ++row)
+      line(begin, end, [&](const Printed& column) { return column.cells[row]; });
     begin = end;
   }
+  if (!left_out.empty())
+    write_wrapped(out, "--wide also shows: ", fmt::format("{}", fmt::join(left_out, ", ")), options.width);
 }
 
-void write_table_below(std::ostream& out, const std::string& sentence, const std::vector<Column>& columns,
+void write_table_below(std::ostream& out, const std::string& sentence, const Table& table,
                        const ConsoleOptions& options) {
   out << '\n';
   if (!sentence.empty()) {
     write_sentence(out, options, sentence);
     out << '\n';
   }
-  write_table(out, columns, options);
+  write_table(out, table, options);
 }
 
 }  // namespace accosim

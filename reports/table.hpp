@@ -21,60 +21,76 @@ struct ConsoleOptions {
 
 enum class Style { kPlain, kBold, kDim, kGood, kBad };
 
-struct Cell {
+/// A text, or a number as people read it.
+struct Value {
+  enum class Kind {
+    kText,
+    kCode,    ///< what a user may type
+    kLink,    ///< an address
+    kTerm,    ///< what the words behind it explain
+    kNumber,  ///< in a table aligned right
+  };
   std::string text;
+  Kind kind = Kind::kText;
   Style style = Style::kPlain;
+
+  Value() = default;
+  // Implicit, so that texts stand among numbers. NOLINTBEGIN(google-explicit-constructor)
+  Value(const char* words) : text(words) {}
+  Value(std::string words, Style marked = Style::kPlain) : text(std::move(words)), style(marked) {}
+  // NOLINTEND(google-explicit-constructor)
+  Value(Kind of, std::string words) : text(std::move(words)), kind(of) {}
+};
+using Values = std::vector<Value>;
+using Cell = Value;
+using Column = Value;  ///< its head
+
+/// The head of a column of texts, which are aligned left, and of one of numbers, in two lines of which the second may
+/// be empty. (A head that is just a text is divided where the column is narrower, and the cells say how it is aligned.)
+inline Value left(const std::string& head, const std::string& sub_head = "") { return {head + '\n' + sub_head}; }
+inline Value right(const std::string& head, const std::string& sub_head = "") {
+  return {Value::Kind::kNumber, head + '\n' + sub_head};
+}
+/// "tokens per s"; "GPU-hours".
+std::string head_in_one_line(const Value& head);
+
+/// Rows under heads of columns. The first column names the rows.
+struct Table {
+  Values heads{};
+  std::vector<Values> rows{};  ///< of as many cells as there are heads, or fewer: then the rest is empty
+  /// Empty, or of each column but the first how soon it gets room: those with the least number first, and those of one
+  /// number together or not at all. What finds no room is named below the table, but for ConsoleOptions::wide.
+  std::vector<int> turns{};
+
+  Table() = default;
+  Table(Values of) : heads(std::move(of)) {}  // NOLINT(google-explicit-constructor): a table may be just its heads
+
+  void add(Values cells, Style style = Style::kPlain);  ///< those that are not marked get the row's style
+  void add(Style style, const std::vector<std::string>& texts) { add(Values(texts.begin(), texts.end()), style); }
+  bool empty() const { return rows.empty(); }
+  const Table& columns() const { return *this; }  ///< as write_table() takes it
 };
 
-struct Column {
-  std::string head;      ///< first line of the heading
-  std::string sub_head;  ///< second line
-  std::vector<Cell> cells;
-  bool left = false;  ///< aligned left, as text is; numbers go right
-};
-
-/// Column by column: of each item what a column says of it, a text or a Cell. The first is aligned left.
+/// Column by column: of each item what a column says of it, a text or a Value. The first is aligned left.
 template <typename Item>
-class TableOf {
+class TableOf : public Table {
  public:
-  explicit TableOf(const std::vector<Item>& items) : items_(items) {}
+  explicit TableOf(const std::vector<Item>& items) : items_(items) { rows.resize(items.size()); }
 
   template <typename CellOf>
-  void add(const std::string& head, const std::string& sub_head, const CellOf& cell_of, bool left = false) {
-    Column& column = columns_.emplace_back(Column{head, sub_head, {}, left || columns_.empty()});
-    for (const Item& item : items_) column.cells.push_back(Cell{cell_of(item)});
+  void add(const std::string& head, const std::string& sub_head, const CellOf& cell_of, bool text = false) {
+    heads.push_back(text || heads.empty() ? left(head, sub_head) : right(head, sub_head));
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i].push_back(Value{cell_of(items_[i])});
   }
-  const std::vector<Column>& columns() const { return columns_; }
 
  private:
   const std::vector<Item>& items_;
-  std::vector<Column> columns_;
 };
-
-/// Row by row, under columns without cells.
-class Table {
- public:
-  explicit Table(std::vector<Column> heads) : columns_(std::move(heads)) {}
-
-  /// As many as there are columns, or fewer: then the rest is empty. Of more the rest is not shown.
-  void add(const std::vector<Cell>& cells);
-  void add(Style style, const std::vector<std::string>& texts);
-  bool empty() const { return columns_.front().cells.empty(); }
-  const std::vector<Column>& columns() const { return columns_; }
-
- private:
-  std::vector<Column> columns_;
-};
-/// The head of a column of texts, which are aligned left, and of one of numbers.
-inline Column left(const std::string& head, const std::string& sub_head = "") { return {head, sub_head, {}, true}; }
-inline Column right(const std::string& head, const std::string& sub_head = "") { return {head, sub_head, {}, false}; }
 
 /// `text` as it may be printed: what would move the cursor or is not UTF-8 becomes '?'.
 std::string printable(const std::string& text);
 /// Columns that a terminal gives printable(text): 2 for wide East Asian characters and emoji, 0 for combining marks.
 int display_width(const std::string& text);
-/// What all of a column's lines have room in.
-int display_width(const Column& column);
 /// printable(text), cut to `width` columns with an ellipsis at its end where it is wider.
 std::string cut_to_width(const std::string& text, int width);
 /// `text` in the colour of `style`, or as it is.
@@ -94,13 +110,13 @@ void write_sentence(std::ostream& out, const ConsoleOptions& options, fmt::forma
   write_sentence(out, options, fmt::vformat(text, fmt::make_format_args(args...)));
 }
 
-/// A table whose first column names the rows. Where it is wider than the terminal it goes on in further blocks, each
-/// with the first column again: no column is dropped, their order stays, and there are as few blocks as the width
-/// allows, about equally wide. The names of the rows are cut to a third of the width (at least 12) where the table has
-/// more than one block. So no line is wider than the terminal, but for a figure that is wider than the rest of it.
-void write_table(std::ostream& out, const std::vector<Column>& columns, const ConsoleOptions& options);
+/// Where a table is wider than the terminal it goes on in further blocks, each with the first column again: no column
+/// is dropped (but by the table's `turns`), their order stays, and there are as few blocks as the width allows, about
+/// equally wide. The names of the rows are cut to a third of the width (at least 12) where the table has more than one
+/// block. So no line is wider than the terminal, but for a figure that is wider than the rest of it.
+void write_table(std::ostream& out, const Table& table, const ConsoleOptions& options);
 /// The same below an empty line and, where there is one, a sentence and another empty line.
-void write_table_below(std::ostream& out, const std::string& sentence, const std::vector<Column>& columns,
+void write_table_below(std::ostream& out, const std::string& sentence, const Table& table,
                        const ConsoleOptions& options);
 
 }  // namespace accosim

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ostream>
 
 #include "models/base/json_list.hpp"
 #include "reports/human.hpp"
@@ -20,26 +19,23 @@ TableOf<RunResult> by_schedule(const std::vector<RunResult>& results) {
 
 std::string to(const std::string& low, const std::string& high) { return low + " - " + high; }
 
-void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+void add_drawn(Document& document, const std::vector<RunResult>& results) {
   if (results.empty() || !results.front().drawn) return;
-  out << '\n';
   const bool rounds = std::any_of(results.begin(), results.end(),
                                   [](const RunResult& result) { return result.drawn->updates_each > 1; });
-  write_sentence(out, options,
-                 "Micro-batches are drawn, seed {}. Single updates scatter{}; their mean is known "
-                 "to the share that stands beside it.",
-                 results.front().drawn->seed,
-                 rounds ? ", of replicas that make updates by themselves the means of rounds between "
-                          "meetings"
-                        : "");
+  document.say({fmt::format(
+      "Micro-batches are drawn, seed {}. Single updates scatter{}; their mean is known to the share that stands beside "
+      "it.",
+      results.front().drawn->seed,
+      rounds ? ", of replicas that make updates by themselves the means of rounds between meetings" : "")});
   // Every schedule meets the same draws; the one that played most of them knows their means best.
   const RunResult& most = *std::max_element(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) {
     return a.drawn->played < b.drawn->played;
   });
   if (most.tokens_padded_per_second > most.tokens_per_second)
-    write_sentence(out, options, "A sequence has {:.0f} tokens on average; {:.0f} % of what is computed is padding.",
-                   most.tokens_per_second * most.update_time.value / most.samples_per_update,
-                   100 * (1 - most.tokens_per_second / most.tokens_padded_per_second));
+    document.go_on({fmt::format("A sequence has {:.0f} tokens on average; {:.0f} % of what is computed is padding.",
+                                most.tokens_per_second * most.update_time.value / most.samples_per_update,
+                                100 * (1 - most.tokens_per_second / most.tokens_padded_per_second))});
   TableOf<RunResult> table = by_schedule(results);
   if (rounds) table.add("mean of", "updates", [](const RunResult& r) { return human_count(r.drawn->updates_each); });
   table.add(rounds ? "an update" : "single update", "10 to 90 %",
@@ -50,10 +46,10 @@ void write_drawn(std::ostream& out, const std::vector<RunResult>& results, const
   table.add("mean known", "to (80 %)", [](const RunResult& r) {
     return "±" + human_percent(r.drawn->band_of_mean) + (r.drawn->narrow ? "" : " (budget)");
   });
-  write_table_below(out, "", table.columns(), options);
+  document.table(table);
 }
 
-void write_seeds(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+void add_seeds(Document& document, const std::vector<RunResult>& results) {
   if (results.empty() || !results.front().seeds) return;
   TableOf<RunResult> table = by_schedule(results);
   const auto add = [&](const char* head, Format format, const auto& band_of) {
@@ -69,20 +65,20 @@ void write_seeds(std::ostream& out, const std::vector<RunResult>& results, const
   add("update", Format::kTime, [](const SeedBands& bands) { return std::optional(bands.update_time); });
   add("speedup", Format::kFactor, [](const SeedBands& bands) { return bands.speedup; });
   add("same batch", Format::kFactor, [](const SeedBands& bands) { return bands.speedup_same_batch; });
-  write_table_below(out, fmt::format("Over {} seeds, medians and 10 to 90 %:", results.front().seeds->seeds),
-                    table.columns(), options);
+  document.say({fmt::format("Over {} seeds, medians and 10 to 90 %:", results.front().seeds->seeds)});
+  document.table(table);
 }
 
-void write_pauses(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
+void add_pauses(Document& document, const std::vector<RunResult>& results) {
   Table table({left("schedule"), left("pause"), right("every", "updates"), right("lasts"),
                right("delays the", "updates by"), right("micro-batches", "done meanwhile"),
                right("share of", "the time")});
   for (const RunResult& result : results)
     for (const PauseCost& pause : result.pauses)
-      table.add(Style::kPlain, {result.label, pause.name, human_count(pause.every_updates), human_time(pause.lasts),
-                                human_time(std::max(Seconds{0}, pause.time)), human_count(pause.done_meanwhile()),
-                                human_percent(pause.time / (pause.every_updates * result.update_time))});
-  if (!table.empty()) write_table_below(out, "", table.columns(), options);
+      table.add({result.label, pause.name, human_count(pause.every_updates), human_time(pause.lasts),
+                 human_time(std::max(Seconds{0}, pause.time)), human_count(pause.done_meanwhile()),
+                 human_percent(pause.time / (pause.every_updates * result.update_time))});
+  document.table(std::move(table));
 }
 
 void set_band(JsonValue& body, const std::string& name, const std::optional<SeedBand>& band) {
@@ -122,10 +118,10 @@ void set_unsteady(JsonValue& body, const RunResult& result) {
            }));
 }
 
-void write_unsteady(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options) {
-  write_seeds(out, results, options);
-  write_drawn(out, results, options);
-  write_pauses(out, results, options);
+void add_unsteady(Document& document, const std::vector<RunResult>& results) {
+  add_seeds(document, results);
+  add_drawn(document, results);
+  add_pauses(document, results);
 }
 
 std::string band_in_words(const RunResult& result) {

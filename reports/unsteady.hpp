@@ -1,12 +1,11 @@
 // What is said of updates that are not alike: drawn micro-batches, pauses, several seeds.
 #pragma once
 
-#include <iosfwd>
 #include <string>
 #include <vector>
 
 #include "models/base/json.hpp"
-#include "reports/table.hpp"
+#include "reports/document.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {
@@ -16,7 +15,7 @@ namespace accosim {
 void set_unsteady(JsonValue& body, const RunResult& result);
 
 /// Tables of the same: a row a schedule, or a schedule and pause. Nothing where there is nothing to say.
-void write_unsteady(std::ostream& out, const std::vector<RunResult>& results, const ConsoleOptions& options);
+void add_unsteady(Document& document, const std::vector<RunResult>& results);
 
 /// " (10 to 90 % of 20 seeds: 1.02 s to 1.10 s an update)"; empty without seeds.
 std::string band_in_words(const RunResult& result);

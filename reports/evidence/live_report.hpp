@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/recorded/measured_run.hpp"
-#include "reports/document/document.hpp"
+#include "reports/document.hpp"
 #include "sim/evidence/live.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/result/metrics.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/document/document.hpp"
+#include "reports/document.hpp"
 #include "sim/evidence/memory_verdicts.hpp"
 #include "sim/evidence/nccl_choices.hpp"
 #include "sim/evidence/paper_rows.hpp"

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
@@ -65,8 +64,9 @@ void add_switch(Switches& switches, const CollectiveRow& small, const Collective
   switches.push_back({what, {nodes}});
 }
 
-void write_switches(std::ostream& out, const Switches& switches) {
-  for (const auto& [what, nodes] : switches) out << fmt::format("\n{} On {} nodes {}.\n", kMark, in_words(nodes), what);
+void add_switches(Document& document, const Switches& switches) {
+  for (const auto& [what, nodes] : switches)
+    document.say({fmt::format("{} On {} nodes {}.", kMark, in_words(nodes), what)});
 }
 
 /// Those that have a faster way, the one that loses most first.
@@ -84,75 +84,84 @@ std::vector<CollectiveRow> by_time_lost(const std::vector<CollectiveRow>& rows) 
 
 }  // namespace
 
-void write_collectives(std::ostream& out, const std::vector<CollectiveRow>& rows, const ConsoleOptions& options) {
+void add_collectives(Document& document, const std::vector<CollectiveRow>& rows) {
   if (rows.empty()) return;
   Table table({left("collective"), right("times"), right("ranks", "(nodes)"), right("buffer"), right("by"),
                right("channels"), right("message"), right("steps"), right("alone"), right("bound by")});
   for (const CollectiveRow& row : rows)
-    table.add(Style::kPlain, {row.name, std::to_string(row.count), fmt::format("{} ({})", row.ranks, row.nodes),
-                              human_memory(row.bytes), way_of(row),
-                              row.channels > 0 ? std::to_string(row.channels) : "-", message_of(row), steps_of(row),
-                              human_time(row.alone), fmt::format("{}, {}", row.binds, share_of(row, largest_of(row)))});
-  write_table_below(out,
-                    "Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many "
-                    "chunks follow each other. Bound by: the term that takes most of the time.",
-                    table.columns(), options);
+    table.add({row.name, std::to_string(row.count), fmt::format("{} ({})", row.ranks, row.nodes),
+               human_memory(row.bytes), way_of(row), row.channels > 0 ? std::to_string(row.channels) : "-",
+               message_of(row), steps_of(row), human_time(row.alone),
+               fmt::format("{}, {}", row.binds, share_of(row, largest_of(row)))});
+  document.say(
+      {"Each collective by itself. Steps: those on a chunk's way, between nodes in brackets, and how many chunks "
+       "follow each other. Bound by: the term that takes most of the time."});
+  document.table(std::move(table));
   std::set<std::string> said;
   for (const CollectiveRow& row : by_time_lost(rows))
     if (said.insert(way_of(row) + forced_by(*row.faster)).second)
-      write_sentence(out, options, choice_in_words(row) + " (" + forced_by(*row.faster) + ").");
+      document.go_on({choice_in_words(row), " (", forced_by(*row.faster), ")."});
 }
 
-void write_growth(std::ostream& out, const Cluster& cluster, const std::vector<CollectiveRow>& rows) {
+Document growth_page(const Cluster& cluster, const std::vector<CollectiveRow>& rows) {
   const NodeGroup& node = cluster.nodes.front();
-  out << fmt::format(
-      "# Growth of collectives with the number of nodes\n\nNodes of {} {} with {} x {} of {}, NCCL {}. Written by "
-      "`accosim explain --growth`; nothing of it is measured.\nThe band holds 80 % of machines like it; a fabric's "
-      "widens beyond the nodes that it was measured on.\nA time with {} is longer than that of a larger message on as "
-      "many nodes.\n",
-      node.gpus, in_markdown(node.devices.front().name), node.nics.count, to_text(node.nics.bandwidth), node.nics.kind,
-      to_text(cluster.nccl), kMark);
+  Document document;
+  document.title("Growth of collectives with the number of nodes");
+  document.say(
+      {fmt::format("Nodes of {} {} with {} x {} of {}, NCCL {}. Written by ", node.gpus, node.devices.front().name,
+                   node.nics.count, to_text(node.nics.bandwidth), node.nics.kind, to_text(cluster.nccl)),
+       code("accosim explain --growth"), "; nothing of it is measured."});
+  document.go_on(
+      {"The band holds 80 % of machines like it; a fabric's widens beyond the nodes that it was measured on."});
+  document.go_on({fmt::format("A time with {} is longer than that of a larger message on as many nodes.", kMark)});
   constexpr double kEighty = 1.2816;
   const std::vector<std::optional<std::size_t>> faster = faster_though_larger(rows);
-  std::string table;
-  Switches switches;  // of the table under way
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const CollectiveRow& row = rows[i];
-    const std::string of = fmt::format("{} of {}", row.name, to_text(row.bytes));
-    if (of != table) {
-      write_switches(out, switches);
-      switches.clear();
-      out << fmt::format("\n## {}\n\n| nodes | by | channels | message | steps | time | band |", of);
-      for (const auto& term : row.terms) out << " " << term.first << " |";
-      out << "\n|---|---|---|---|---|---|---|";
-      for (std::size_t k = 0; k < row.terms.size(); ++k) out << "---|";
-      out << "\n";
+  for (std::size_t i = 0; i < rows.size();) {
+    const auto heading_of = [](const CollectiveRow& row) {
+      return fmt::format("{} of {}", row.name, to_text(row.bytes));
+    };
+    const std::string heading = heading_of(rows[i]);
+    document.heading(heading);
+    Table table({"nodes", "by", "channels", "message", "steps", "time", "band"});
+    for (const auto& term : rows[i].terms) table.heads.emplace_back(term.first);
+    Switches switches;
+    for (; i < rows.size() && heading_of(rows[i]) == heading; ++i) {
+      const CollectiveRow& row = rows[i];
+      const double factor = std::exp(kEighty * row.spread);
+      if (faster[i]) add_switch(switches, row, rows[*faster[i]]);
+      Values cells{std::to_string(row.nodes),
+                   way_of(row),
+                   std::to_string(row.channels),
+                   message_of(row),
+                   steps_of(row),
+                   human_time(row.alone) + (faster[i] ? std::string(" ") + kMark : ""),
+                   fmt::format("{} to {}", human_time(row.alone / factor), human_time(row.alone * factor))};
+      for (const auto& term : row.terms) cells.emplace_back(share_of(row, term.second));
+      table.add(std::move(cells));
     }
-    table = of;
-    const double factor = std::exp(kEighty * row.spread);
-    if (faster[i]) add_switch(switches, row, rows[*faster[i]]);
-    out << fmt::format("| {} | {} | {} | {} | {} | {}{} | {} to {} |", row.nodes, way_of(row), row.channels,
-                       message_of(row), steps_of(row), human_time(row.alone), faster[i] ? std::string(" ") + kMark : "",
-                       human_time(row.alone / factor), human_time(row.alone * factor));
-    for (const auto& term : row.terms) out << " " << share_of(row, term.second) << " |";
-    out << "\n";
+    document.table(std::move(table));
+    add_switches(document, switches);
   }
-  write_switches(out, switches);
+  return document;
 }
 
-void write_by_message(std::ostream& out, const CollectivesByMessage& result, const ConsoleOptions& options) {
-  write_sentence(out, options, "Collectives between nodes of {}, every message played:", result.label);
-  if (result.rows.empty()) write_sentence(out, options, "There are none.");
-  Table table({left("collective"), right("bytes"), right("ranks"), right("nodes"), right("algorithm"),
-               right("channels"), right("messages"), right("closed", "form"), right("every", "message"),
-               right("closed form", "is off by")});
-  for (const ByMessage& row : result.rows)
-    table.add(Style::kPlain, {row.collective, human_bytes(row.bytes), std::to_string(row.ranks),
-                              std::to_string(row.nodes), row.algorithm + " " + row.protocol,
-                              std::to_string(row.channels), human_count(static_cast<double>(row.messages)),
-                              human_time(row.closed_form), human_time(row.played), human_error(row.deviation())});
-  if (!result.rows.empty()) write_table(out, table.columns(), options);
-  for (const std::string& line : result.without) write_wrapped(out, "not played: ", line + ".", options.width);
+Document by_message_document(const std::vector<CollectivesByMessage>& results) {
+  Document document;
+  for (const CollectivesByMessage& result : results) {
+    document.go_on({fmt::format("Collectives between nodes of {}, every message played:", result.label)});
+    if (result.rows.empty()) document.go_on({"There are none."});
+    Table table({left("collective"), right("bytes"), right("ranks"), right("nodes"), right("algorithm"),
+                 right("channels"), right("messages"), right("closed", "form"), right("every", "message"),
+                 right("closed form", "is off by")});
+    for (const ByMessage& row : result.rows)
+      table.add({row.collective, human_bytes(row.bytes), std::to_string(row.ranks), std::to_string(row.nodes),
+                 row.algorithm + " " + row.protocol, std::to_string(row.channels),
+                 human_count(static_cast<double>(row.messages)), human_time(row.closed_form), human_time(row.played),
+                 human_error(row.deviation())});
+    document.table(std::move(table), Above::kNothing);
+    for (const std::string& line : result.without) document.go_on({line, "."}, "not played: ");
+  }
+  return document;
 }
 
 }  // namespace accosim

@@ -24,7 +24,7 @@ std::string share_of(Seconds part, Seconds whole) { return whole.value > 0 ? hum
 /// Of what is too small to show, or what rounding leaves.
 bool negligible(Seconds part, Seconds whole) { return std::fabs(part.value) <= 5e-4 * std::fabs(whole.value); }
 
-void write_causes(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
+std::string causes_in_words(const Explanation& explanation) {
   const CriticalPath& path = explanation.path;
   const int updates = explanation.updates_per_mark;
   std::string text =
@@ -51,7 +51,7 @@ void write_causes(std::ostream& out, const Explanation& explanation, const Conso
     text +=
         fmt::format("{}{} ({}) on no op of the path", separator, human_time(rest), share_of(rest, path.update_time));
   }
-  write_sentence(out, options, text + ".");
+  return text + ".";
 }
 
 std::string bubble_in_words(const PipelineTime& pipeline, Seconds update) {
@@ -83,60 +83,47 @@ std::string tail_in_words(const SplitCosts& costs) {
 }
 
 /// Stages that are shown alike stand in one row.
-struct StageRow {
-  std::vector<int> stages;
-  int ranks = 0;
-  std::string computing, bubble, share;
-};
-
-std::vector<StageRow> rows_of(const PipelineTime& pipeline, Seconds update) {
-  std::vector<StageRow> rows;
+Table stages_table(const PipelineTime& pipeline, Seconds update) {
+  struct Row {
+    std::vector<std::string> figures;
+    std::vector<int> stages{};
+    int ranks = 0;
+  };
+  std::vector<Row> rows;
   for (const StageTime& stage : pipeline.stages) {
-    const StageRow row{{stage.stage},
-                       stage.ranks,
-                       human_time(stage.computing),
-                       human_time(stage.bubble),
-                       share_of(stage.bubble, update)};
-    const auto same = std::find_if(rows.begin(), rows.end(), [&](const StageRow& other) {
-      return other.computing == row.computing && other.bubble == row.bubble && other.share == row.share;
-    });
-    if (same == rows.end()) {
-      rows.push_back(row);
-      continue;
-    }
-    same->stages.push_back(stage.stage);
-    same->ranks += stage.ranks;
+    const std::vector<std::string> figures{human_time(stage.computing), human_time(stage.bubble),
+                                           share_of(stage.bubble, update)};
+    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& other) { return other.figures == figures; });
+    if (row == rows.end()) row = rows.insert(row, Row{figures});
+    row->stages.push_back(stage.stage);
+    row->ranks += stage.ranks;
   }
-  return rows;
-}
-
-void write_stages(std::ostream& out, const std::vector<StageRow>& rows, const ConsoleOptions& options) {
   Table table({left("stage"), right("GPUs"), right("forward and", "backward"), right("bubble"), right("share")});
-  for (const StageRow& row : rows)
-    table.add(Style::kPlain, {stage_numbers(row.stages), human_count(row.ranks), row.computing, row.bubble, row.share});
-  write_table_below(out, "", table.columns(), options);
+  for (const auto& [figures, stages, ranks] : rows)
+    table.add({stage_numbers(stages), human_count(ranks), figures[0], figures[1], figures[2]});
+  return table;
 }
 
-void write_dimensions(std::ostream& out, const SplitCosts& costs, const ConsoleOptions& options) {
+void add_dimensions(Document& document, const SplitCosts& costs) {
   if (costs.dimensions.empty()) return;
   Table table(
       {left("along"), right("GPUs", "of a group"), right("under way"), right("hidden"), right("bare"), right("share")});
   for (const DimensionTime& each : costs.dimensions)
-    table.add(Style::kPlain, {each.name, human_count(each.ranks), human_time(each.takes), human_time(each.hidden()),
-                              human_time(each.bare), share_of(each.bare, costs.update_time)});
-  write_table_below(out,
-                    "Communication along each dimension in an update, mean of the GPUs. Bare: the GPU computes nothing "
-                    "meanwhile; of collectives within layers (tensor), what their passes take longer for them, and so "
-                    "part of forward and backward. Where two go on at once both count.",
-                    table.columns(), options);
+    table.add({each.name, human_count(each.ranks), human_time(each.takes), human_time(each.hidden()),
+               human_time(each.bare), share_of(each.bare, costs.update_time)});
+  document.say(
+      {"Communication along each dimension in an update, mean of the GPUs. Bare: the GPU computes nothing meanwhile; "
+       "of collectives within layers (tensor), what their passes take longer for them, and so part of forward and "
+       "backward. Where two go on at once both count."});
+  document.table(std::move(table));
 }
 
 /// What splitting a model costs an update.
-void write_split_costs(std::ostream& out, const SplitCosts& costs, const ConsoleOptions& options) {
-  if (costs.pipeline) write_sentence(out, options, bubble_in_words(*costs.pipeline, costs.update_time));
-  write_sentence(out, options, tail_in_words(costs));
-  if (costs.pipeline) write_stages(out, rows_of(*costs.pipeline, costs.update_time), options);
-  write_dimensions(out, costs, options);
+void add_split_costs(Document& document, const SplitCosts& costs) {
+  if (costs.pipeline) document.go_on({bubble_in_words(*costs.pipeline, costs.update_time)});
+  document.go_on({tail_in_words(costs)});
+  if (costs.pipeline) document.table(stages_table(*costs.pipeline, costs.update_time));
+  add_dimensions(document, costs);
 }
 
 /// By how many ranks the path has gone on: from the last of them to the first where it goes round a pipeline.
@@ -159,77 +146,56 @@ std::vector<Repeats> stretches_of(const Explanation& explanation) {
   return stretches;
 }
 
-/// Rows of the path. Those of a stretch that repeats stand once, indented, with their times added up.
-class PathRows {
- public:
-  explicit PathRows(const Explanation& explanation) : explanation_(explanation), path_(explanation.path) {}
+/// "each 2 ranks on", or "back" where that is nearer.
+std::string further_on(const Explanation& explanation, int ranks) {
+  const int back = explanation.ranks - ranks;
+  return fmt::format("each {} ranks {}", std::min(ranks, back), ranks <= back ? "on" : "back");
+}
 
-  void add(const Repeats& stretch) {
-    const int on = stretch.times > 1 ? ranks_on(explanation_, stretch.begin, stretch.begin + stretch.length) : 0;
-    const bool several = stretch.length > 1 || on != 0;
-    if (several)
-      add_row(fmt::format("{} times {}{}:", stretch.times,
-                          stretch.length > 1 ? fmt::format("these {}", stretch.length) : "this",
-                          on == 0 ? "" : ", " + further_on(on)),
-              "", human_time(at_), duration_of(stretch.begin, stretch.end(), 1));
-    for (std::size_t i = stretch.begin; i < stretch.begin + stretch.length; ++i) {
-      const PathStep& step = path_.steps[i];
-      const std::int64_t count = several ? step.count : step.count * static_cast<std::int64_t>(stretch.times);
-      add_row((several ? "  " : "") + (count > 1 ? fmt::format("{} x {}", count, step.name) : step.name),
-              fmt::format("{}", step.rank), several ? "" : human_time(at_),
-              duration_of(i, stretch.end(), stretch.length));
-    }
-    at_ += duration_of(stretch.begin, stretch.end(), 1);
-  }
-
-  void add_rest(std::size_t begin) {
-    add_row(fmt::format("{} more steps", path_.steps.size() - begin), "", human_time(at_),
-            duration_of(begin, path_.steps.size(), 1));
-  }
-
-  void write(std::ostream& out, const ConsoleOptions& options) {
-    const int first = path_.steps.front().rank;
-    const bool one_rank =
-        std::all_of(path_.steps.begin(), path_.steps.end(), [&](const PathStep& step) { return step.rank == first; });
-    std::vector<Column> columns = rows_.columns();
-    if (one_rank) {
-      columns[0].sub_head = fmt::format("of rank {}", first);
-      columns.erase(columns.begin() + 1);
-    }
-    write_table_below(out, "", columns, options);
-  }
-
- private:
-  std::string further_on(int ranks) const {
-    const int back = explanation_.ranks - ranks;
-    return fmt::format("each {} ranks {}", std::min(ranks, back), ranks <= back ? "on" : "back");
-  }
-
-  Seconds duration_of(std::size_t begin, std::size_t end, std::size_t stride) const {
+/// The path's steps in their order. Those of a stretch that repeats stand once, indented, with their times added up.
+Table path_table(const Explanation& explanation) {
+  const std::vector<PathStep>& steps = explanation.path.steps;
+  if (steps.empty()) return {};
+  const int first = steps.front().rank;
+  const bool one_rank =
+      std::all_of(steps.begin(), steps.end(), [&](const PathStep& step) { return step.rank == first; });
+  Table table({left("critical path", one_rank ? fmt::format("of rank {}", first) : ""), right("rank"), right("from"),
+               right("takes"), right("share")});
+  if (one_rank) table.heads.erase(table.heads.begin() + 1);
+  const auto add = [&](const std::string& what, const std::string& rank, const std::string& from, Seconds takes) {
+    table.add({what, rank, from, human_time(takes), share_of(takes, explanation.path.update_time)});
+    if (one_rank) table.rows.back().erase(table.rows.back().begin() + 1);
+  };
+  const auto duration_of = [&](std::size_t begin, std::size_t end, std::size_t stride) {
     Seconds sum;
-    for (std::size_t i = begin; i < end; i += stride) sum += path_.steps[i].duration;
+    for (std::size_t i = begin; i < end; i += stride) sum += steps[i].duration;
     return sum;
-  }
-
-  void add_row(const std::string& what, const std::string& rank, const std::string& from, Seconds takes) {
-    rows_.add(Style::kPlain, {what, rank, from, human_time(takes), share_of(takes, path_.update_time)});
-  }
-
-  const Explanation& explanation_;
-  const CriticalPath& path_;
-  Seconds at_;
-  Table rows_{{left("critical path"), right("rank"), right("from"), right("takes"), right("share")}};
-};
-
-void write_path(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
-  if (explanation.path.steps.empty()) return;
+  };
   constexpr std::size_t kMost = 60;
   const std::vector<Repeats> stretches = stretches_of(explanation);
   const std::size_t shown = stretches.size() <= kMost ? stretches.size() : kMost - 1;
-  PathRows rows(explanation);
-  for (std::size_t i = 0; i < shown; ++i) rows.add(stretches[i]);
-  if (shown < stretches.size()) rows.add_rest(stretches[shown].begin);
-  rows.write(out, options);
+  Seconds at;
+  for (std::size_t s = 0; s < shown; ++s) {
+    const auto [begin, length, times] = stretches[s];
+    const Seconds whole = duration_of(begin, stretches[s].end(), 1);
+    const int on = times > 1 ? ranks_on(explanation, begin, begin + length) : 0;
+    const bool several = length > 1 || on != 0;
+    if (several)
+      add(fmt::format("{} times {}{}:", times, length > 1 ? fmt::format("these {}", length) : "this",
+                      on == 0 ? "" : ", " + further_on(explanation, on)),
+          "", human_time(at), whole);
+    for (std::size_t i = begin; i < begin + length; ++i) {
+      const std::int64_t count = several ? steps[i].count : steps[i].count * static_cast<std::int64_t>(times);
+      add((several ? "  " : "") + (count > 1 ? fmt::format("{} x {}", count, steps[i].name) : steps[i].name),
+          std::to_string(steps[i].rank), several ? "" : human_time(at), duration_of(i, stretches[s].end(), length));
+    }
+    at += whole;
+  }
+  if (shown < stretches.size()) {
+    const std::size_t begin = stretches[shown].begin;
+    add(fmt::format("{} more steps", steps.size() - begin), "", human_time(at), duration_of(begin, steps.size(), 1));
+  }
+  return table;
 }
 
 Seconds time_of(const OperatorRow& row) { return static_cast<double>(row.count) * (row.forward + row.backward); }
@@ -250,7 +216,7 @@ OperatorSum sum_of(const OperatorTable& table) {
   return sum;
 }
 
-std::vector<Column> operator_columns(const OperatorTable& table) {
+Table rows_of(const OperatorTable& table) {
   const OperatorSum sum = sum_of(table);
   const auto share = [&](Seconds time) { return share_of(time, table.micro_batch); };
   Table rows({left("operator"), right("times"), right("all of", "them"), right("share"), right("bound", "by"),
@@ -258,40 +224,36 @@ std::vector<Column> operator_columns(const OperatorTable& table) {
               right("moved", "by one")});
   const std::string* layer = nullptr;
   for (const OperatorRow& row : table.rows) {
-    if (layer == nullptr || *layer != row.layer) rows.add({{row.layer, Style::kBold}});
+    if (layer == nullptr || *layer != row.layer) rows.add({row.layer}, Style::kBold);
     layer = &row.layer;
-    rows.add(Style::kPlain,
-             {"  " + row.name, fmt::format("{}", row.count), human_time(time_of(row)), share(time_of(row)), row.bound,
+    rows.add({"  " + row.name, fmt::format("{}", row.count), human_time(time_of(row)), share(time_of(row)), row.bound,
               human_time(row.forward), human_time(row.backward), human_flops(row.flops), human_bytes(row.bytes)});
   }
   if (table.waits > Seconds{0})
-    rows.add(Style::kPlain, {"collectives within layers", "", human_time(table.waits), share(table.waits)});
-  rows.add(Style::kBold, {"all", "", human_time(sum.time), share(sum.time), "", "", "", human_flops(sum.flops),
-                          human_bytes(sum.bytes)});
-  return rows.columns();
+    rows.add({"collectives within layers", "", human_time(table.waits), share(table.waits)});
+  rows.add(
+      {"all", "", human_time(sum.time), share(sum.time), "", "", "", human_flops(sum.flops), human_bytes(sum.bytes)},
+      Style::kBold);
+  return rows;
 }
 
 /// `of` names the schedules, where there are several: " of ddp and zero1".
-void write_operators(std::ostream& out, const OperatorTable& table, const std::string& of,
-                     const ConsoleOptions& options) {
-  write_table_below(out,
-                    fmt::format("One micro-batch on {}{}{} takes {}, forward and backward:",
-                                table.stages.empty() ? "" : stages_in_words(table.stages) + " of ", table.device, of,
-                                human_time(table.micro_batch)),
-                    operator_columns(table), options);
+void add_operators(Document& document, const OperatorTable& table, const std::string& of) {
+  document.say({fmt::format("One micro-batch on {}{}{} takes {}, forward and backward:",
+                            table.stages.empty() ? "" : stages_in_words(table.stages) + " of ", table.device, of,
+                            human_time(table.micro_batch))});
+  document.table(rows_of(table));
   const Seconds rest = table.micro_batch - sum_of(table).time;
   if (negligible(rest, table.micro_batch)) return;
-  write_sentence(out, options,
-                 rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
-                                              "launch kernels, or is set to be slower than its profile.",
-                                              human_time(rest), share_of(rest, table.micro_batch))
-                                : fmt::format("The operators add up to {} more than the micro-batch takes.",
-                                              human_time(Seconds{-rest.value})));
+  document.go_on({rest.value > 0 ? fmt::format("The other {} ({}) no operator explains: the GPU waits for the host to "
+                                               "launch kernels, or is set to be slower than its profile.",
+                                               human_time(rest), share_of(rest, table.micro_batch))
+                                 : fmt::format("The operators add up to {} more than the micro-batch takes.",
+                                               human_time(Seconds{-rest.value}))});
 }
 
 /// Tables that several schedules share stand once.
-void write_all_operators(std::ostream& out, const std::vector<Explanation>& explanations,
-                         const ConsoleOptions& options) {
+void add_all_operators(Document& document, const std::vector<Explanation>& explanations) {
   std::vector<std::pair<const OperatorTable*, std::vector<std::string>>> tables;
   for (const Explanation& explanation : explanations)
     for (const OperatorTable& table : explanation.operators) {
@@ -300,38 +262,38 @@ void write_all_operators(std::ostream& out, const std::vector<Explanation>& expl
       if (same->second.empty() || same->second.back() != explanation.label) same->second.push_back(explanation.label);
     }
   for (const auto& [table, labels] : tables)
-    write_operators(out, *table, explanations.size() > 1 ? " of " + in_words(labels) : "", options);
+    add_operators(document, *table, explanations.size() > 1 ? " of " + in_words(labels) : "");
 }
 
 /// That computation and communication on one GPU slow each other, and by how much.
-void write_interference(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
+void add_interference(Document& document, const Explanation& explanation) {
   if (!explanation.without_interference) return;
   const Seconds update = explanation.path.update_time, costs = update - *explanation.without_interference;
-  write_sentence(
-      out, options,
-      negligible(costs, update)
-          ? std::string("Interference costs this update nothing: where computation and communication on a GPU slow "
-                        "each other, the update does not wait for it.")
-          : fmt::format("Interference costs {} ({}): as many samples would take {} if computation and communication on "
-                        "a GPU did not slow each other.",
-                        human_time(costs), share_of(costs, update), human_time(*explanation.without_interference)));
+  document.go_on(
+      {negligible(costs, update)
+           ? std::string("Interference costs this update nothing: where computation and communication on a GPU slow "
+                         "each other, the update does not wait for it.")
+           : fmt::format(
+                 "Interference costs {} ({}): as many samples would take {} if computation and communication on "
+                 "a GPU did not slow each other.",
+                 human_time(costs), share_of(costs, update), human_time(*explanation.without_interference))});
 }
 
 /// All but the operators.
-void write_one(std::ostream& out, const Explanation& explanation, const ConsoleOptions& options) {
-  write_causes(out, explanation, options);
-  write_interference(out, explanation, options);
+void add_one(Document& document, const Explanation& explanation) {
+  document.say({causes_in_words(explanation)});
+  add_interference(document, explanation);
   if (explanation.drawn_mean)
-    write_sentence(out, options, "Micro-batches are drawn: this is one update of many, whose mean is {}.",
-                   human_time(*explanation.drawn_mean));
+    document.go_on({"Micro-batches are drawn: this is one update of many, whose mean is ",
+                    duration(*explanation.drawn_mean), "."});
   for (const PauseCost& pause : explanation.pauses)
-    write_sentence(out, options, "The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
-                   human_time(pause.time), human_count(pause.every_updates),
-                   human_time(1 / pause.every_updates * pause.time));
-  for (const std::string& note : explanation.notes) write_sentence(out, options, note + ".");
-  if (explanation.split) write_split_costs(out, *explanation.split, options);
-  write_path(out, explanation, options);
-  write_collectives(out, explanation.collectives, options);
+    document.go_on({fmt::format("The pause \"{}\" comes on top: {} each {} updates, so {} an update.", pause.name,
+                                human_time(pause.time), human_count(pause.every_updates),
+                                human_time(1 / pause.every_updates * pause.time))});
+  for (const std::string& note : explanation.notes) document.go_on({note, "."});
+  if (explanation.split) add_split_costs(document, *explanation.split);
+  document.table(path_table(explanation));
+  add_collectives(document, explanation.collectives);
 }
 
 JsonValue named_times(const std::vector<std::pair<std::string, Seconds>>& times) {
@@ -376,13 +338,11 @@ JsonValue split_json(const SplitCosts& costs) {
 
 }  // namespace
 
-void write_explanations(std::ostream& out, const std::vector<Explanation>& explanations,
-                        const ConsoleOptions& options) {
-  for (const Explanation& explanation : explanations) {
-    if (&explanation != &explanations.front()) out << '\n';
-    write_one(out, explanation, options);
-  }
-  write_all_operators(out, explanations, options);
+Document explanations_document(const std::vector<Explanation>& explanations) {
+  Document document;
+  for (const Explanation& explanation : explanations) add_one(document, explanation);
+  add_all_operators(document, explanations);
+  return document;
 }
 
 JsonValue explanations_json(const std::vector<Explanation>& explanations) {

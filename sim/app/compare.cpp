@@ -54,31 +54,33 @@ ExitCode compare_schedules(const Arguments& arguments) {
   ChosenSchedules chosen = load_chosen(arguments, {arguments.text("--convergence")});
   const Evaluations evaluations(network_of(arguments));
   add_tuned(chosen, evaluations, arguments);
-  std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
+  Comparison compared{.tuned = chosen.tuned};
+  compared.results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
     return compare(scenario, chosen.indices, evaluations, chosen.tuned);
   });
-  if (arguments.given("--convergence")) add_convergence(results, chosen.scenario, arguments);
-  const FairComparison fair = while_shown(
-      "playing fair baselines", [&] { return fair_comparison(chosen.scenario, results, evaluations, chosen.tuned); });
-  const Standing standing = while_shown("playing the winner at other batches", [&] {
-    return standing_of(chosen.scenario, results, winner_rule_of(arguments), evaluations, chosen.tuned);
+  if (arguments.given("--convergence")) add_convergence(compared.results, chosen.scenario, arguments);
+  compared.fair = while_shown("playing fair baselines", [&] {
+    return fair_comparison(chosen.scenario, compared.results, evaluations, chosen.tuned);
+  });
+  compared.standing = while_shown("playing the winner at other batches", [&] {
+    return standing_of(chosen.scenario, compared.results, winner_rule_of(arguments), evaluations, chosen.tuned);
   });
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results, standing, fair, chosen.tuned,
-                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), compared, arguments.flag("--all-ranks"),
                        recorded_settings(chosen.resolved()));
   else if (arguments.flag("--markdown"))
-    write_comparison_markdown(std::cout, chosen.scenario, results, standing, command_of(arguments));
+    print_markdown(std::cout, comparison_page(chosen.scenario, compared, command_of(arguments)));
   else {
     ConsoleOptions console = console_options();
     console.wide = arguments.flag("--wide");
-    write_comparison(std::cout, chosen.scenario, results, standing, console, fair, chosen.tuned);
+    print_terminal(std::cout, comparison_document(chosen.scenario, compared), console);
   }
   if (arguments.given("--timeline"))
-    write_timeline(std::cout, timeline_picture(chosen.scenario, chosen.indices, results, evaluations, arguments),
+    write_timeline(std::cout,
+                   timeline_picture(chosen.scenario, chosen.indices, compared.results, evaluations, arguments),
                    console_options());
   std::cout.flush();
-  write_trace(chosen, results, arguments);
+  write_trace(chosen, compared.results, arguments);
   return ExitCode::kDone;
 }
 

@@ -77,7 +77,7 @@ ExitCode compare_files(const Arguments& arguments) {
   if (arguments.flag("--json"))
     std::cout << dump_json(differences_json(differences, files), 2) << '\n';
   else
-    write_differences(std::cout, differences, files, console_options());
+    print_terminal(std::cout, differences_document(differences, files), console_options());
   return ExitCode::kDone;
 }
 

@@ -56,7 +56,7 @@ ExitCode explain_each(const Arguments& arguments) {
   if (arguments.flag("--json"))
     std::cout << dump_json(explanations_json(explanations)) << '\n';
   else
-    write_explanations(std::cout, explanations, console_options());
+    print_terminal(std::cout, explanations_document(explanations), console_options());
   return ExitCode::kDone;
 }
 
@@ -67,13 +67,13 @@ ExitCode explain_ladder(const Arguments& arguments) {
   if (arguments.flag("--json"))
     std::cout << dump_json(ladder_json(walked)) << '\n';
   else
-    write_ladder(std::cout, walked, console_options());
+    print_terminal(std::cout, ladder_document(walked), console_options());
   return ExitCode::kDone;
 }
 
 ExitCode write_growth_of(const Arguments& arguments) {
   const Scenario scenario = load_asked(arguments).scenario;
-  write_growth(std::cout, scenario.cluster, growth_of(scenario.cluster));
+  print_markdown(std::cout, growth_page(scenario.cluster, growth_of(scenario.cluster)));
   return ExitCode::kDone;
 }
 
@@ -87,11 +87,10 @@ ExitCode explain_messages(const Arguments& arguments) {
       results.push_back(by_message(scenario, scenario.schedules[index]));
     }
   }
-  if (arguments.flag("--json")) {
+  if (arguments.flag("--json"))
     write_by_message_json(std::cout, results);
-    return ExitCode::kDone;
-  }
-  for (const CollectivesByMessage& result : results) write_by_message(std::cout, result, console_options());
+  else
+    print_terminal(std::cout, by_message_document(results), console_options());
   return ExitCode::kDone;
 }
 

@@ -29,13 +29,12 @@ ExitCode run_each(const Arguments& arguments) {
     return standing_of(chosen.scenario, of, winner_rule_of(arguments), evaluations);
   };
   if (arguments.flag("--json"))
-    write_results_json(std::cout, chosen.scenario, arguments.text("--network"), results,
-                       results.size() == 1 ? standing(results) : Standing{}, {}, {},
-                       arguments.flag("--all-ranks") ? RankRows::kAll : RankRows::kClasses,
+    write_results_json(std::cout, chosen.scenario, arguments.text("--network"),
+                       {results, results.size() == 1 ? standing(results) : Standing{}}, arguments.flag("--all-ranks"),
                        recorded_settings(chosen.resolved()));
   else
     for (const RunResult& result : results)
-      write_run(std::cout, chosen.scenario, result, standing({result}), console_options());
+      print_terminal(std::cout, run_document(chosen.scenario, result, standing({result})), console_options());
   std::cout.flush();
   write_trace(chosen, results, arguments);
   return ExitCode::kDone;

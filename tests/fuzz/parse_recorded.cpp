@@ -1,11 +1,11 @@
 // What the verb diff reads: a document against itself, which differs in nothing, and against one that is right.
 #include <cmath>
-#include <sstream>
 
 #include "models/spec/scenario_error.hpp"
 #include "reports/difference_text.hpp"
 #include "tests/fuzz/parsers.hpp"
 #include "tests/fuzz/seeds.hpp"
+#include "tests/support/printed.hpp"
 
 namespace accosim {
 namespace {
@@ -25,9 +25,7 @@ void show(const Differences& differences, bool same) {
     require_adds_up(one.memory);
     require(!same || one.update_time.difference() == 0, "a document that differs from itself");
   }
-  std::ostringstream page;
-  write_differences(page, differences, {{{"a", "one"}, {"b", "other"}}}, {});
-  require_printable(page.str(), "a page");
+  require_printable(on_terminal(differences_document(differences, {{{"a", "one"}, {"b", "other"}}})), "a page");
   require(parse_json(dump_json(differences_json(differences, {})), "diff").whole, "a difference that is no JSON");
 }
 

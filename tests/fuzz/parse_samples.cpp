@@ -30,6 +30,7 @@
 #include "sim/result/run.hpp"
 #include "tests/fuzz/parsers.hpp"
 #include "tests/fuzz/seeds.hpp"
+#include "tests/support/printed.hpp"
 
 namespace accosim {
 namespace {
@@ -184,9 +185,8 @@ void read_convergence_file(const std::string& text) {
   const MeasuredConvergence convergence = read_convergence(text, "input");
   std::vector<RunResult> results = kCompared;
   add_time_to_loss(results, kCompared.front(), kScenario, convergence, 0);
-  std::ostringstream page;
-  write_comparison(page, kScenario, results, standing_of(contenders_of(results, kScenario.baseline), {}), {});
-  require_printable(page.str(), "a page");
+  const Standing standing = standing_of(contenders_of(results, kScenario.baseline), {});
+  require_printable(on_terminal(comparison_document(kScenario, {results, standing})), "a page");
   for (const RunResult& result : results)
     require(!result.to_loss || (std::isfinite(result.to_loss->speedup) && result.to_loss->speedup > 0),
             "a time to a loss that is no time");

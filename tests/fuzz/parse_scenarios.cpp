@@ -25,6 +25,7 @@
 #include "sim/explain/explanation.hpp"
 #include "tests/fuzz/parsers.hpp"
 #include "tests/support/advised.hpp"
+#include "tests/support/printed.hpp"
 
 namespace accosim {
 namespace {
@@ -103,26 +104,22 @@ void play(const LoadedScenario& loaded) {
     if (spec.bucket_cap > Bytes{0} && spec.bucket_cap < Bytes{1e6}) return;
     const SteadyPlay played =
         play_steady(scenario, spec, scenario.training.gradient_accumulation_steps, NetworkKind::kReference);
-    std::ostringstream text;
-    write_explanations(text, {explain(spec, played)}, {});
-    require_printable(text.str(), "an explanation");
+    require_printable(on_terminal(explanations_document({explain(spec, played)})), "an explanation");
     const RunResult result = advised(loaded, results.size(), NetworkKind::kReference);
     const double time = result.update_time.value;
     require(std::isfinite(time) && time > 0, "an update takes " + std::to_string(time) + " s");
     require(result.update_time_low <= result.update_time && result.update_time <= result.update_time_high,
             "an interval that the prediction is not in");
-    std::ostringstream page;
-    write_run(page, scenario, result, standing_of(contenders_of({result}, ""), {}), {});
-    require_printable(page.str(), "a page");
+    require_printable(on_terminal(run_document(scenario, result, standing_of(contenders_of({result}, ""), {}))),
+                      "a page");
     results.push_back(result);
   }
-  std::ostringstream json, page;
+  std::ostringstream json;
   const Standing standing = standing_of(contenders_of(results, scenario.baseline), {});
-  write_results_json(json, scenario, "reference", results, standing);
+  write_results_json(json, scenario, "reference", {results, standing});
   const JsonDocument document = parse_json(json.str(), "result");
   require(document.errors.empty(), "the result is no JSON");
-  write_comparison(page, scenario, results, standing, {});
-  require_printable(page.str(), "a page");
+  require_printable(on_terminal(comparison_document(scenario, {results, standing})), "a page");
 }
 
 void read_scenario_file(const std::string& text) {

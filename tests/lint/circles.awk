@@ -6,7 +6,6 @@ BEGIN {
   known["sim/app/trace", "sim/app/schedules"] = 1
   known["sim/player/child", "sim/player/player"] = 1
   known["sim/player/player_state", "sim/player/player"] = 1
-  known["reports/console_rows", "reports/answer"] = 1
   known["calibration/ranks/namespaces", "calibration/ranks/local_network"] = 1
   known["calibration/train/gpt_passes", "calibration/train/gpt"] = 1
   known["calibration/train/rank", "calibration/train/training"] = 1

@@ -11,21 +11,13 @@
 #include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule.hpp"
-#include "reports/table.hpp"
+#include "tests/support/holds.hpp"
+#include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/unwrapped.hpp"
 
 namespace accosim {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(TerminalText, WidthIsWhatATerminalShows) {
   EXPECT_EQ(display_width("acco"), 4);
@@ -48,12 +40,17 @@ TEST(TerminalText, LongLabelsEndInAnEllipsis) {
   EXPECT_EQ(cut_to_width("\u6f22\u5b57\u6f22", 4), "\u6f22\u2026");  // the second would need a fifth column
 }
 
-TEST(Table, NumbersGoRightNamesGoLeft) {
-  const std::vector<Column> columns{{"schedule", "", {Cell{"ddp"}, Cell{"caf\u00e9"}}, true},
-                                    {"update", "time", {Cell{"412 ms"}, Cell{"1 s"}}, false}};
+std::string printed(const Table& table, int width = 80) {
   std::ostringstream out;
-  write_table(out, columns, ConsoleOptions{});
-  EXPECT_EQ(out.str(),
+  write_table(out, table, {.width = width});
+  return out.str();
+}
+
+TEST(Table, NumbersGoRightNamesGoLeft) {
+  Table table({left("schedule"), right("update", "time")});
+  table.add({"ddp", "412 ms"});
+  table.add({"caf\u00e9", "1 s"});
+  EXPECT_EQ(printed(table),
             "schedule  update\n"
             "            time\n"
             "\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\n"
@@ -62,13 +59,9 @@ TEST(Table, NumbersGoRightNamesGoLeft) {
 }
 
 TEST(Table, GoesOnInAnotherBlockWhereTheTerminalIsNarrow) {
-  const std::vector<Column> columns{
-      {"name", "", {Cell{"a"}}, true}, {"first", "", {Cell{"1"}}, false}, {"second", "", {Cell{"2"}}, false}};
-  std::ostringstream out;
-  ConsoleOptions options;
-  options.width = 12;  // name, a gap of 2 and "first" take 11
-  write_table(out, columns, options);
-  const auto lines = lines_of(out.str());
+  Table table({left("name"), right("first"), right("second")});
+  table.add({"a", "1", "2"});
+  const auto lines = lines_of(printed(table, 12));  // name, a gap of 2 and "first" take 11
   ASSERT_EQ(lines.size(), 7U);
   EXPECT_EQ(lines[0], "name  first");
   EXPECT_EQ(lines[2], "a         1");
@@ -78,13 +71,9 @@ TEST(Table, GoesOnInAnotherBlockWhereTheTerminalIsNarrow) {
 
 TEST(Table, BlocksShareTheColumnsEvenly) {
   // The row's name and six figures, each with its gap 3 wide: 1 + 18. Of 16 columns five would fit, leaving one alone.
-  std::vector<Column> columns{{"n", "", {Cell{"a"}}, true}};
-  for (int i = 0; i < 6; ++i) columns.push_back({"f", "", {Cell{"1"}}, false});
-  std::ostringstream out;
-  ConsoleOptions options;
-  options.width = 16;
-  write_table(out, columns, options);
-  const auto lines = lines_of(out.str());
+  Table table({left("n"), right("f"), right("f"), right("f"), right("f"), right("f"), right("f")});
+  table.add({"a", "1", "1", "1", "1", "1", "1"});
+  const auto lines = lines_of(printed(table, 16));
   ASSERT_EQ(lines.size(), 7U);
   EXPECT_EQ(lines[0], "n  f  f  f");
   EXPECT_EQ(lines[4], "n  f  f  f");
@@ -136,21 +125,17 @@ RunResult result_of(const char* schedule, const char* label, double speedup) {
 
 std::string compared(const Scenario& scenario, const std::vector<RunResult>& results, int width, bool wide = false,
                      bool color = false) {
-  std::ostringstream out;
-  ConsoleOptions options;
-  options.width = width;
-  options.color = color;
-  options.wide = wide;
-  write_comparison(out, scenario, results, standing_of(contenders_of(results, scenario.baseline), {}), options);
-  return out.str();
+  return on_terminal(
+      comparison_document(scenario, {results, standing_of(contenders_of(results, scenario.baseline), {})}),
+      {.color = color, .width = width, .wide = wide});
 }
 
 TEST(Comparison, SaysWhatWasSimulated) {
   const std::string text = unwrapped(compared(paper_like(), {result_of("zero1", "ZeRO-1", 1)}, 120));
-  EXPECT_TRUE(has(text, "model gpt-neo-2.7b,")) << text;
-  EXPECT_TRUE(has(text, "two nodes: 8 GPUs, 2 nodes x 4 A100-SXM4-80GB")) << text;
-  EXPECT_TRUE(has(text, "65.5k tokens asked for: 128 samples of 512 tokens, 4 micro-batches a GPU")) << text;
-  EXPECT_TRUE(has(text, "baseline ZeRO-1")) << text;
+  EXPECT_TRUE(holds(text, "model gpt-neo-2.7b,"));
+  EXPECT_TRUE(holds(text, "two nodes: 8 GPUs, 2 nodes x 4 A100-SXM4-80GB"));
+  EXPECT_TRUE(holds(text, "65.5k tokens asked for: 128 samples of 512 tokens, 4 micro-batches a GPU"));
+  EXPECT_TRUE(holds(text, "baseline ZeRO-1"));
 }
 
 TEST(Comparison, WhatScattersIsAnUpdateOrARoundBetweenMeetings) {
@@ -158,13 +143,13 @@ TEST(Comparison, WhatScattersIsAnUpdateOrARoundBetweenMeetings) {
   zero1.drawn = local.drawn = DrawnUpdates{};
   zero1.drawn->played = local.drawn->played = 30;
   std::string text = unwrapped(compared(paper_like(), {zero1, local}, 100));
-  EXPECT_TRUE(has(text, "Single updates scatter; their mean")) << text;
-  EXPECT_TRUE(has(text, "single update")) << text;
+  EXPECT_TRUE(holds(text, "Single updates scatter; their mean"));
+  EXPECT_TRUE(holds(text, "single update"));
   local.drawn->updates_each = 7;
   text = unwrapped(compared(paper_like(), {zero1, local}, 100));
-  EXPECT_TRUE(has(text, "of replicas that make updates by themselves the means of rounds between meetings")) << text;
-  EXPECT_FALSE(has(text, "single update")) << text;
-  EXPECT_TRUE(has(text, "210")) << "7 x 30 updates were played" << text;
+  EXPECT_TRUE(holds(text, "of replicas that make updates by themselves the means of rounds between meetings"));
+  EXPECT_FALSE(holds(text, "single update")) << text;
+  EXPECT_TRUE(holds(text, "210")) << "7 x 30 updates were played" << text;
 }
 
 TEST(Comparison, NoLineIsWiderThanTheTerminal) {
@@ -194,16 +179,15 @@ TEST(Comparison, WideTerminalHasOneRowAScheduleAndAnEightyColumnOneTheSameFigure
   };
   EXPECT_EQ(rows_of(compared(paper_like(), results, 160)), 1);
   EXPECT_GT(rows_of(compared(paper_like(), results, 80, true)), 1);
-  for (const char* figure : {"1.72", "5:23:41", "98.3k", "12.3k", "1.40x", "31.4 / 80.0"}) {
-    EXPECT_TRUE(has(compared(paper_like(), results, 160), figure)) << figure;
-    EXPECT_TRUE(has(compared(paper_like(), results, 80, true), figure)) << figure;
-  }
+  for (const char* figure : {"1.72", "5:23:41", "98.3k", "12.3k", "1.40x", "31.4 / 80.0"})
+    for (const bool wide : {false, true})
+      EXPECT_TRUE(holds(compared(paper_like(), results, wide ? 80 : 160, wide), figure));
   // One screen: what decides is there, the rest is named.
   const std::string screen = compared(paper_like(), results, 80);
   EXPECT_EQ(rows_of(screen), 1) << screen;
-  for (const char* figure : {"1.72", "5:23:41", "1.40x", "31.4 / 80.0"}) EXPECT_TRUE(has(screen, figure)) << screen;
-  EXPECT_TRUE(has(unwrapped(screen), "--wide also shows: GPU-hours, tokens per s, per s and GPU,")) << screen;
-  EXPECT_FALSE(has(compared(paper_like(), results, 160), "--wide"));
+  for (const char* figure : {"1.72", "5:23:41", "1.40x", "31.4 / 80.0"}) EXPECT_TRUE(holds(screen, figure));
+  EXPECT_TRUE(holds(unwrapped(screen), "--wide also shows: GPU-hours, tokens per s, per s and GPU,")) << screen;
+  EXPECT_FALSE(holds(compared(paper_like(), results, 160), "--wide"));
 }
 
 TEST(Comparison, TheFirstLineAnswers) {
@@ -233,33 +217,32 @@ TEST(Comparison, TheFirstLineAnswers) {
 
 TEST(Comparison, IntervalsStandBesideTheTimeAndThoseThatExtrapolateLookSo) {
   RunResult acco = result_of("acco", "ACCO", 1.7);
-  EXPECT_FALSE(has(compared(paper_like(), {acco}, 80), "interval"));
+  EXPECT_FALSE(holds(compared(paper_like(), {acco}, 80), "interval"));
   acco.update_time_low = Seconds{1.5};
   acco.update_time_high = Seconds{2};
   RunResult zero1 = result_of("zero1", "ZeRO-1", 1);
   zero1.update_time_low = Seconds{1.6};
   zero1.update_time_high = Seconds{1.9};
   std::string text = compared(paper_like(), {zero1, acco}, 80);
-  EXPECT_TRUE(has(text, " 1.50 - 2.00 ")) << text;
-  EXPECT_FALSE(has(text, "~")) << text;
+  EXPECT_TRUE(holds(text, " 1.50 - 2.00 "));
+  EXPECT_FALSE(holds(text, "~")) << text;
   acco.warnings = {{"extrapolated", "far away", "measure"}};
   text = compared(paper_like(), {zero1, acco}, 80);
-  EXPECT_TRUE(has(text, "~1.50 - 2.00 ")) << text;
-  EXPECT_TRUE(has(text, " 1.60 - 1.90 ")) << text;
-  EXPECT_TRUE(has(text, "\n~ extrapolated: ")) << text;
+  EXPECT_TRUE(holds(text, "~1.50 - 2.00 "));
+  EXPECT_TRUE(holds(text, " 1.60 - 1.90 "));
+  EXPECT_TRUE(holds(text, "\n~ extrapolated: "));
 }
 
 TEST(Comparison, GpuHoursRatesAndWhatTheyCost) {
   RunResult acco = result_of("acco", "ACCO", 1.7);
   acco.gpu_hours = 43.2;
   acco.model_flops_per_gpu = FlopsPerSecond{86.4e12};
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), " 43.2 "));
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), " 86.4 "));
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "TFLOP/s"));
-  EXPECT_FALSE(has(compared(paper_like(), {acco}, 160), "cost"));
+  std::string text = compared(paper_like(), {acco}, 160);
+  for (const char* const part : {" 43.2 ", " 86.4 ", "TFLOP/s"}) EXPECT_TRUE(holds(text, part));
+  EXPECT_FALSE(holds(text, "cost"));
   acco.cost = 108;  // 43.2 hours at 2.5
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), " 108 "));
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "cost"));
+  text = compared(paper_like(), {acco}, 160);
+  for (const char* const part : {" 108 ", "cost"}) EXPECT_TRUE(holds(text, part));
 }
 
 TEST(Comparison, WideDropsNoColumnForWantOfRoom) {
@@ -310,32 +293,32 @@ TEST(Comparison, WideDropsNoColumnForWantOfRoom) {
 
 TEST(Comparison, PublishedSpeedupStandsBesideOursWithTheError) {
   RunResult acco = result_of("acco", "ACCO", 1.634);
-  EXPECT_FALSE(has(compared(paper_like(), {acco}, 160), "published"));
+  EXPECT_FALSE(holds(compared(paper_like(), {acco}, 160), "published"));
   acco.published_speedup = 1.72;  // 1.634 / 1.72 - 1 = -0.05
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1.72x (-5.0 %)"));
+  EXPECT_TRUE(holds(compared(paper_like(), {acco}, 160), "1.72x (-5.0 %)"));
 }
 
 TEST(Comparison, PublishedTimesStandBesideOursAndAnotherRunIsCalledSo) {
   RunResult acco = result_of("acco", "ACCO", 1.634);
   acco.total_time = Seconds{5400};
   acco.published_time = Seconds{6000};  // 5400 / 6000 - 1 = -0.1
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1:40:00 (-10.0 %)"));
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "(our error)"));
+  EXPECT_TRUE(holds(compared(paper_like(), {acco}, 160), "1:40:00 (-10.0 %)"));
+  EXPECT_TRUE(holds(compared(paper_like(), {acco}, 160), "(our error)"));
   acco.published_of_another_run = true;
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "1:40:00 (-10.0 %)"));
-  EXPECT_TRUE(has(compared(paper_like(), {acco}, 160), "of another run"));
-  EXPECT_FALSE(has(compared(paper_like(), {acco}, 160), "(our error)"));
+  EXPECT_TRUE(holds(compared(paper_like(), {acco}, 160), "1:40:00 (-10.0 %)"));
+  EXPECT_TRUE(holds(compared(paper_like(), {acco}, 160), "of another run"));
+  EXPECT_FALSE(holds(compared(paper_like(), {acco}, 160), "(our error)"));
 }
 
 TEST(Comparison, WhatDoesNotFitIsMarkedAndColourIsTheCallersChoice) {
   RunResult ddp = result_of("ddp", "DDP", 1);
-  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "OOM"));
+  EXPECT_FALSE(holds(compared(paper_like(), {ddp}, 160), "OOM"));
   ddp.fit = {FitVerdict::kTight, 0.5};
-  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 tight"));
+  EXPECT_TRUE(holds(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 tight"));
   ddp.fit = {FitVerdict::kDoesNotFit, 0.01};
-  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 OOM"));
-  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 160), "\033["));
-  EXPECT_TRUE(has(compared(paper_like(), {ddp}, 160, false, true), "\033[31m"));
+  EXPECT_TRUE(holds(compared(paper_like(), {ddp}, 160), "31.4 / 80.0 OOM"));
+  EXPECT_FALSE(holds(compared(paper_like(), {ddp}, 160), "\033["));
+  EXPECT_TRUE(holds(compared(paper_like(), {ddp}, 160, false, true), "\033[31m"));
 }
 
 TEST(Comparison, KindsOfRanksThatHoldDifferentAmountsAreListedWhereOneMayNotFit) {
@@ -344,20 +327,20 @@ TEST(Comparison, KindsOfRanksThatHoldDifferentAmountsAreListedWhereOneMayNotFit)
     return KindMemory{device, 4, {{{MemoryUse::kParameters, Bytes{gib * 0x1p30}}}}, Bytes{capacity * 0x1p30}, fit};
   };
   ddp.memory_by_kind = {kind("A100", 30, 80, {FitVerdict::kFits, 1}), kind("V100", 33, 32, {FitVerdict::kTight, 0.25})};
-  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 100), "V100")) << "all fit";
+  EXPECT_FALSE(holds(compared(paper_like(), {ddp}, 100), "V100")) << "all fit";
   ddp.fit = {FitVerdict::kTight, 0.25};
   const std::string text = unwrapped(compared(paper_like(), {ddp}, 100));
-  EXPECT_TRUE(has(text, "4 V100 33.0 GiB 32.0 GiB 25 %")) << text;
-  EXPECT_TRUE(has(text, "4 A100 30.0 GiB 80.0 GiB above 99.9 %")) << text;
+  EXPECT_TRUE(holds(text, "4 V100 33.0 GiB 32.0 GiB 25 %"));
+  EXPECT_TRUE(holds(text, "4 A100 30.0 GiB 80.0 GiB above 99.9 %"));
   ddp.memory_by_kind.pop_back();
-  EXPECT_FALSE(has(compared(paper_like(), {ddp}, 100), "V100")) << "the table above says it";
+  EXPECT_FALSE(holds(compared(paper_like(), {ddp}, 100), "V100")) << "the table above says it";
 }
 
 TEST(Comparison, WarningsStandUnderTheirScheduleWithAdvice) {
   RunResult acco = result_of("acco", "ACCO", 1.4);
   acco.warnings = {{"batch_grown", "the batch doubled", "accumulate less"}};
   const std::string text = compared(paper_like(), {acco}, 100);
-  EXPECT_TRUE(has(text, "\nACCO\n  ! the batch doubled [batch_grown]\n    -> accumulate less\n")) << text;
+  EXPECT_TRUE(holds(text, "\nACCO\n  ! the batch doubled [batch_grown]\n    -> accumulate less\n"));
 }
 
 TEST(Comparison, WhatAllSchedulesShareIsSaidOnce) {
@@ -366,13 +349,13 @@ TEST(Comparison, WhatAllSchedulesShareIsSaidOnce) {
   zero1.warnings = {shared};
   acco.warnings = {own, shared};
   const std::string text = compared(paper_like(), {zero1, acco}, 100);
-  EXPECT_TRUE(has(text, "\nall schedules\n  ! the constants are another part's [inherited]\n    -> measure\n")) << text;
+  EXPECT_TRUE(holds(text, "\nall schedules\n  ! the constants are another part's [inherited]\n    -> measure\n"));
   EXPECT_EQ(text.find("[inherited]"), text.rfind("[inherited]")) << text;
-  EXPECT_TRUE(has(text, "\nACCO\n  ! it grew [grown]\n")) << text;
-  EXPECT_FALSE(has(text, "\nZeRO-1\n")) << "nothing is left to say under it";
+  EXPECT_TRUE(holds(text, "\nACCO\n  ! it grew [grown]\n"));
+  EXPECT_FALSE(holds(text, "\nZeRO-1\n")) << "nothing is left to say under it";
   acco.warnings[1].message = "other constants";  // another warning
-  EXPECT_FALSE(has(compared(paper_like(), {zero1, acco}, 100), "all schedules"));
-  EXPECT_FALSE(has(compared(paper_like(), {zero1}, 100), "all schedules")) << "alone it shares nothing";
+  EXPECT_FALSE(holds(compared(paper_like(), {zero1, acco}, 100), "all schedules"));
+  EXPECT_FALSE(holds(compared(paper_like(), {zero1}, 100), "all schedules")) << "alone it shares nothing";
 }
 
 TEST(Comparison, WarningsThatDifferInFiguresAloneAreSaidOnceWithTheirRange) {
@@ -386,11 +369,11 @@ TEST(Comparison, WarningsThatDifferInFiguresAloneAreSaidOnceWithTheirRange) {
   acco.warnings = {inherited("54", "V100-SXM2-32GB"), inherited("9.5", "A100-SXM4-40GB"),
                    inherited("7", "A100-SXM4-80GB")};
   const std::string text = compared(paper_like(), {zero1, dpu, acco}, 100);
-  EXPECT_TRUE(has(text, "\nall schedules\n  ! 52 to 54 % of the time on V100-SXM2-32GB (about 52 to 54) [inherited]\n"))
-      << text;
-  EXPECT_TRUE(has(text, "\nDPU and ACCO\n  ! 9 to 9.5 % of the time on A100-SXM4-40GB (about 9 to 9.5) [inherited]\n"))
-      << text;
-  EXPECT_TRUE(has(text, "\nACCO\n  ! 7 % of the time on A100-SXM4-80GB (about 7) [inherited]\n")) << "another part";
+  EXPECT_TRUE(
+      holds(text, "\nall schedules\n  ! 52 to 54 % of the time on V100-SXM2-32GB (about 52 to 54) [inherited]\n"));
+  EXPECT_TRUE(
+      holds(text, "\nDPU and ACCO\n  ! 9 to 9.5 % of the time on A100-SXM4-40GB (about 9 to 9.5) [inherited]\n"));
+  EXPECT_TRUE(holds(text, "\nACCO\n  ! 7 % of the time on A100-SXM4-80GB (about 7) [inherited]\n")) << "another part";
 }
 
 TEST(TerminalText, ProseFollowsTheTerminalUpToALineThatCanBeRead) {
@@ -415,27 +398,27 @@ TEST(Comparison, RanksOfDifferentSpeedAreSummedUpByDevice) {
   acco.ranks = {rank_of(0, 4), rank_of(1, 4.5), rank_of(2, 4), rank_of(3, 1)};
   const std::string text = unwrapped(compared(scenario, {result_of("ddp", "DDP", 1), acco}, 160));
   // (4 + 4.5 + 4) / 3 = 4.17 a round, 8.33 an update.
-  EXPECT_TRUE(has(text, "3 A100-SXM4-80GB 4.17 (4 to 5) 8.33 0.0 %")) << text;
-  EXPECT_TRUE(has(text, "1 A100-SXM4-80GB (4 times slower) 1 2 0.0 %")) << text;
+  EXPECT_TRUE(holds(text, "3 A100-SXM4-80GB 4.17 (4 to 5) 8.33 0.0 %"));
+  EXPECT_TRUE(holds(text, "1 A100-SXM4-80GB (4 times slower) 1 2 0.0 %"));
   scenario.cluster.nodes[0].devices[3].name = "slow A100";
-  EXPECT_TRUE(has(unwrapped(compared(scenario, {acco}, 160)), "1 slow A100 1 2")) << "the name says enough";
-  EXPECT_FALSE(has(text, "DDP: each rank")) << "its ranks do the same";
-  EXPECT_FALSE(has(compared(paper_like(), {result_of("acco", "ACCO", 1.4)}, 160), "each rank"));
+  EXPECT_TRUE(holds(unwrapped(compared(scenario, {acco}, 160)), "1 slow A100 1 2")) << "the name says enough";
+  EXPECT_FALSE(holds(text, "DDP: each rank")) << "its ranks do the same";
+  EXPECT_FALSE(holds(compared(paper_like(), {result_of("acco", "ACCO", 1.4)}, 160), "each rank"));
 }
 
 TEST(Comparison, ClosingWordsSpeakOfTheLawOnlyWhereItHolds) {
   RunResult acco = result_of("acco", "ACCO", 2.5);
   const auto closing = [&](const Scenario& scenario) { return unwrapped(compared(scenario, {acco}, 100)); };
-  EXPECT_FALSE(has(closing(paper_like()), "brings nothing")) << "no batch has grown";
+  EXPECT_FALSE(holds(closing(paper_like()), "brings nothing")) << "no batch has grown";
   acco.batch_inflation = 2;
-  EXPECT_TRUE(has(closing(paper_like()), "never exceed 1.5 for ACCO."));
+  EXPECT_TRUE(holds(closing(paper_like()), "never exceed 1.5 for ACCO."));
   Scenario unequal = paper_like();
   unequal.cluster.nodes[0].devices[1].slowdown = 2;
-  EXPECT_TRUE(has(closing(unequal), "brings nothing"));
-  EXPECT_FALSE(has(closing(unequal), "never exceed"));
+  EXPECT_TRUE(holds(closing(unequal), "brings nothing"));
+  EXPECT_FALSE(holds(closing(unequal), "never exceed"));
   Scenario overlapped = paper_like();
   overlapped.schedules[0].overlap = Overlap::kBackward;
-  EXPECT_FALSE(has(closing(overlapped), "never exceed"));
+  EXPECT_FALSE(holds(closing(overlapped), "never exceed"));
 }
 
 TEST(Comparison, WithoutABaselineThereAreNoSpeedups) {
@@ -445,36 +428,36 @@ TEST(Comparison, WithoutABaselineThereAreNoSpeedups) {
   alone.speedup.reset();
   alone.speedup_same_batch.reset();
   const std::string text = compared(scenario, {alone}, 120);
-  EXPECT_FALSE(has(text, "speedup"));
-  EXPECT_FALSE(has(text, "baseline"));
+  EXPECT_FALSE(holds(text, "speedup"));
+  EXPECT_FALSE(holds(text, "baseline"));
+}
+
+std::string run_text(const RunResult& result, int width) {
+  return on_terminal(run_document(paper_like(), result, standing_of(contenders_of({result}, ""), {})),
+                     {.width = width});
 }
 
 TEST(Run, EveryMetricHasALineAndEqualRanksOneRow) {
-  std::ostringstream out;
   RunResult result = result_of("acco", "ACCO", 1.4);
   result.ranks[7] = rank_of(7, 1);
-  ConsoleOptions options;
-  options.width = 100;
-  write_run(out, paper_like(), result, standing_of(contenders_of({result}, ""), {}), options);
-  const std::string text = out.str();
+  const std::string text = run_text(result, 100);
   for (const char* name : {"update time", "total time", "tokens per second", "speedup per token", "batch growth", "MFU",
                            "HFU", "GPU idle", "exposed communication", "sent per rank", "memory by formula",
                            "memory resident", "memory capacity", "parameters"}) {
-    EXPECT_TRUE(has(text, std::string("\n") + name)) << name;
+    EXPECT_TRUE(holds(text, std::string("\n") + name)) << name;
   }
-  EXPECT_TRUE(has(unwrapped(text), "0-6 A100-SXM4-80GB 4 8 0.0 %")) << text;
-  EXPECT_TRUE(has(unwrapped(text), "7 A100-SXM4-80GB 1 2 0.0 %")) << text;
+  EXPECT_TRUE(holds(unwrapped(text), "0-6 A100-SXM4-80GB 4 8 0.0 %"));
+  EXPECT_TRUE(holds(unwrapped(text), "7 A100-SXM4-80GB 1 2 0.0 %"));
   for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 100) << line;
 }
 
 TEST(Run, AsManyRanksAsAClusterHasStayReadable) {
-  std::ostringstream out;
   RunResult result = result_of("acco", "ACCO", 1.4);
   result.ranks.clear();
   for (int rank = 0; rank < 1000; ++rank) result.ranks.push_back(rank_of(rank, 1 + rank % 2));
-  write_run(out, paper_like(), result, standing_of(contenders_of({result}, ""), {}), ConsoleOptions{});
-  EXPECT_LT(lines_of(out.str()).size(), 120U);
-  EXPECT_TRUE(has(out.str(), "more rows"));
+  const std::string text = run_text(result, 80);
+  EXPECT_LT(lines_of(text).size(), 120U);
+  EXPECT_TRUE(holds(text, "more rows"));
 }
 
 }  // namespace

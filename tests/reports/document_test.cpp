@@ -1,26 +1,14 @@
 // Do the printers show everything that a document holds, whatever its texts are?
-#include "reports/document/document.hpp"
+#include "reports/document.hpp"
 
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include "tests/support/printed.hpp"
 
 namespace accosim {
 namespace {
 
-std::string page_of(const Document& document) {
-  std::ostringstream out;
-  print_markdown(out, document);
-  return out.str();
-}
-
-std::string text_of(const Document& document, const ConsoleOptions& options = {}) {
-  std::ostringstream out;
-  print_terminal(out, document, options);
-  return out.str();
-}
-
-/// One node of each kind.
+/// A part of each kind.
 Document sample() {
   Document document;
   document.heading("What is | in it");
@@ -36,7 +24,7 @@ Document sample() {
 }
 
 TEST(PrintMarkdown, EscapesWhatWouldBeMarkup) {
-  EXPECT_EQ(page_of(sample()), R"(## What is \| in it
+  EXPECT_EQ(on_page(sample()), R"(## What is \| in it
 
 Written by `accosim | cat` in 1.50 s, see <http://a%20b>.
 
@@ -51,11 +39,13 @@ Written by `accosim | cat` in 1.50 s, see <http://a%20b>.
 | a\|b | 8.6 % | - | `x\|y` | because |
 | **c** | 50.0 % | +0.0 % |  |  |
 )");
-  EXPECT_EQ(page_of({{Document::Paragraph{{link("javascript:a*b")}}}}), "javascript:a\\*b\n");
+  Document script;
+  script.say({link("javascript:a*b")});
+  EXPECT_EQ(on_page(script), "javascript:a\\*b\n");
 }
 
 TEST(PrintTerminal, DividesHeadsThatAreWiderThanTheirCells) {
-  EXPECT_EQ(text_of(sample()), R"(What is | in it
+  EXPECT_EQ(on_terminal(sample()), R"(What is | in it
 
 Written by accosim | cat in 1.50 s, see http://a b.
   bias       which way
@@ -73,17 +63,43 @@ c            50.0 %  +0.0 %
 }
 
 TEST(PrintTerminal, NarrowTerminalsLoseNoColumn) {
-  const std::string text = text_of(sample(), {.width = 30});
+  const std::string text = on_terminal(sample(), {.width = 30});
   for (const char* part : {"8.6 %", "50.0 %", "+0.0 %", "x|y", "because"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 30) << line;
+  for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), 30) << line;
 }
 
 TEST(PrintTerminal, ColoursWhatIsMarked) {
   Document document;
   document.say({Value("broken: ", Style::kBad), "it is"});
-  EXPECT_EQ(text_of(document, {.color = true}), "\033[31mbroken: \033[0mit is\n");
+  document.say({Value("so it is", Style::kBold)});
+  EXPECT_EQ(on_terminal(document, {.color = true, .width = 10}),
+            "\033[31mbroken: \033[0mit\n        is\n\n\033[1mso it is\033[0m\n");
+}
+
+TEST(PrintDocument, WhatGoesOnStandsBelowAtOnceAndIsOneParagraphOfAPage) {
+  Document document;
+  document.say({"one thing"}, "* ");
+  document.go_on({"and another"}, "* ");
+  document.line("a line  that is as long as it is");
+  document.add(Document::Figures{{{"time", "2 s", "of an update"}}});
+  document.add(Document::Heading{3, "a heading of some words"});
+  document.go_on({"what ", term("it"), " is"});
+  EXPECT_EQ(on_terminal(document, {.width = 12}),
+            "* one thing\n* and\n  another\na line  that is as long as it is\n\ntime: 2 s\n    of an\n    update\n\n"
+            "a heading o\u2026\nwhat it is\n");
+  EXPECT_EQ(on_page(document),
+            "\\* one thing\n\\* and another\na line  that is as long as it is\n\n- time 2 s: of an update\n\n"
+            "### a heading of some words\n\nwhat *it* is\n");
+}
+
+TEST(PrintDocument, HeadsOfTwoLinesAreOneOnAPageAndNumbersGoRight) {
+  Table table({left("name"), right("GPU-", "hours"), right("tokens", "per s"), left("fits")});
+  table.add({"a", "1", "2", "yes"});
+  Document document;
+  document.table(table);
+  document.table(Table({"a table without rows"}));
+  EXPECT_EQ(on_page(document), "| name | GPU-hours | tokens per s | fits |\n|---|--:|--:|---|\n| a | 1 | 2 | yes |\n");
 }
 
 }  // namespace

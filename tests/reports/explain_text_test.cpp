@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "models/spec/scenario.hpp"
+#include "tests/support/holds.hpp"
+#include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/unwrapped.hpp"
 
@@ -16,14 +18,8 @@ namespace accosim {
 namespace {
 
 std::string explained(const Explanation& explanation, int width = 100) {
-  std::ostringstream out;
-  ConsoleOptions options;
-  options.width = width;
-  write_explanations(out, {explanation}, options);
-  return out.str();
+  return on_terminal(explanations_document({explanation}), {.width = width});
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 PathStep step_of(const std::string& name, int rank, double seconds, int count) {
   PathStep step;
@@ -46,22 +42,21 @@ Explanation example() {
 }
 
 TEST(ExplanationText, SaysInWordsWhereTheTimeGoes) {
-  EXPECT_TRUE(has(unwrapped(explained(example())),
-                  "Of 1.60 s per update of ACCO: 1.20 s (75.0 %) forward and backward on rank 3; 400 ms (25.0 %) "
-                  "reduce-scatter."))
-      << explained(example());
+  EXPECT_TRUE(holds(unwrapped(explained(example())),
+                    "Of 1.60 s per update of ACCO: 1.20 s (75.0 %) forward and backward on rank 3; 400 ms (25.0 %) "
+                    "reduce-scatter."));
 }
 
 TEST(ExplanationText, NamesWhatTheCausesLeaveOut) {
   Explanation explanation = example();
   explanation.path.causes.pop_back();
-  EXPECT_TRUE(has(unwrapped(explained(explanation)), "400 ms (25.0 %) on no op of the path."));
-  EXPECT_FALSE(has(explained(example()), "no op"));
+  EXPECT_TRUE(holds(unwrapped(explained(explanation)), "400 ms (25.0 %) on no op of the path."));
+  EXPECT_FALSE(holds(explained(example()), "no op"));
 }
 
 TEST(ExplanationText, PathIsInOrderWithTheTimeEachStepBegins) {
   const std::string text = unwrapped(explained(example()));
-  EXPECT_TRUE(has(text, "4 x micro-batch 3 0 s 1.20 s 75.0 % reduce-scatter 0 1.20 s 400 ms 25.0 %")) << text;
+  EXPECT_TRUE(holds(text, "4 x micro-batch 3 0 s 1.20 s 75.0 % reduce-scatter 0 1.20 s 400 ms 25.0 %"));
 }
 
 TEST(ExplanationText, LongPathEndsInASumOfTheRest) {
@@ -69,7 +64,7 @@ TEST(ExplanationText, LongPathEndsInASumOfTheRest) {
   explanation.path.steps.clear();
   for (int i = 0; i < 160; ++i) explanation.path.steps.push_back(step_of("layer " + std::to_string(i), 0, 0.01, 1));
   // 59 steps are shown, 101 more take 1.01 s from 0.59 s on.
-  EXPECT_TRUE(has(unwrapped(explained(explanation)), "101 more steps 590 ms 1.01 s 63.1 %"));
+  EXPECT_TRUE(holds(unwrapped(explained(explanation)), "101 more steps 590 ms 1.01 s 63.1 %"));
 }
 
 TEST(ExplanationText, StepsThatRepeatStandOnceWithTheirTimesAddedUp) {
@@ -83,13 +78,12 @@ TEST(ExplanationText, StepsThatRepeatStandOnceWithTheirTimesAddedUp) {
   steps.push_back(step_of("end", 3, 0.32, 1));
   // 4 x 0.1 s and 4 x 0.2 s from 0.08 s on, of 1.6 s; the end from 1.28 s on.
   const std::string text = unwrapped(explained(explanation));
-  EXPECT_TRUE(has(text, "critical path from takes share of rank 3 ")) << text;
-  EXPECT_TRUE(has(text,
-                  "begin 0 s 80.0 ms 5.0 % 4 times these 2: 80.0 ms 1.20 s 75.0 % forward 400 ms 25.0 % 2 x backward "
-                  "800 ms 50.0 % end 1.28 s 320 ms 20.0 %"))
-      << text;
+  EXPECT_TRUE(holds(text, "critical path from takes share of rank 3 "));
+  EXPECT_TRUE(holds(text,
+                    "begin 0 s 80.0 ms 5.0 % 4 times these 2: 80.0 ms 1.20 s 75.0 % forward 400 ms 25.0 % 2 x backward "
+                    "800 ms 50.0 % end 1.28 s 320 ms 20.0 %"));
   steps[2].rank = 0;  // one pair is unlike the others
-  EXPECT_TRUE(has(unwrapped(explained(explanation)), "3 times these 2:")) << explained(explanation);
+  EXPECT_TRUE(holds(unwrapped(explained(explanation)), "3 times these 2:"));
 }
 
 TEST(ExplanationText, FoldingKeepsTheTimeOfEveryStep) {
@@ -109,9 +103,8 @@ TEST(ExplanationText, FoldingKeepsTheTimeOfEveryStep) {
       steps.push_back(step_of(std::string(1, static_cast<char>('a' + random(2))), 0, 1, 1));
     explanation.path.update_time = Seconds{static_cast<double>(count)};
     double sum = 0;
-    std::istringstream lines(explained(explanation));
     int rules = 0;
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : lines_of(explained(explanation))) {
       if (line.rfind("\u2500", 0) == 0) {
         ++rules;
       } else if (rules == 1 && !line.empty() && line[0] != ' ') {  // not of a stretch's inside
@@ -128,13 +121,13 @@ TEST(ExplanationText, FoldingKeepsTheTimeOfEveryStep) {
 
 TEST(ExplanationText, InterferenceIsNamedWithWhatItCosts) {
   Explanation explanation = example();
-  EXPECT_FALSE(has(explained(explanation), "Interference"));
+  EXPECT_FALSE(holds(explained(explanation), "Interference"));
   explanation.without_interference = Seconds{1.52};  // of 1.6 s: 80 ms, a twentieth
-  EXPECT_TRUE(has(unwrapped(explained(explanation)),
-                  "Interference costs 80.0 ms (5.0 %): as many samples would take 1.52 s if computation and "
-                  "communication on a GPU did not slow each other."));
+  EXPECT_TRUE(holds(unwrapped(explained(explanation)),
+                    "Interference costs 80.0 ms (5.0 %): as many samples would take 1.52 s if computation and "
+                    "communication on a GPU did not slow each other."));
   explanation.without_interference = Seconds{1.6};
-  EXPECT_TRUE(has(explained(explanation), "Interference costs this update nothing"));
+  EXPECT_TRUE(holds(explained(explanation), "Interference costs this update nothing"));
 }
 
 TEST(ExplanationText, OperatorsThatSchedulesShareStandOnce) {
@@ -147,17 +140,15 @@ TEST(ExplanationText, OperatorsThatSchedulesShareStandOnce) {
   ddp.operators = zero1.operators = {table};
   table.micro_batch = Seconds{0.05};
   acco.operators = {table};
-  std::ostringstream out;
-  write_explanations(out, {ddp, zero1, acco}, {});
-  EXPECT_TRUE(has(out.str(), "One micro-batch on A100 of ddp and zero1 takes 40.0 ms")) << out.str();
-  EXPECT_TRUE(has(out.str(), "One micro-batch on A100 of ACCO takes 50.0 ms")) << out.str();
+  const std::string text = on_terminal(explanations_document({ddp, zero1, acco}));
+  EXPECT_TRUE(holds(text, "One micro-batch on A100 of ddp and zero1 takes 40.0 ms"));
+  EXPECT_TRUE(holds(text, "One micro-batch on A100 of ACCO takes 50.0 ms"));
 }
 
 TEST(ExplanationText, SmallCausesAreOneFigure) {
   Explanation explanation = example();
   explanation.path.causes = {{"forward and backward", Seconds{1.58}}, {"a", Seconds{0.012}}, {"b", Seconds{0.008}}};
-  EXPECT_TRUE(has(unwrapped(explained(explanation)), "; 20.0 ms (1.2 %) 2 others, each below 1 %."))
-      << explained(explanation);
+  EXPECT_TRUE(holds(unwrapped(explained(explanation)), "; 20.0 ms (1.2 %) 2 others, each below 1 %."));
 }
 
 TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
@@ -177,12 +168,12 @@ TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
   table.micro_batch = Seconds{0.040};  // 12 x 3 ms are 36 ms; 4 ms, a tenth, are not explained
   explanation.operators = {table};
   const std::string text = unwrapped(explained(explanation, 120));
-  EXPECT_TRUE(has(text, "One micro-batch on A100-SXM4-80GB takes 40.0 ms")) << text;
-  EXPECT_TRUE(has(text, "block mlp up 12 36.0 ms 90.0 % compute 1.00 ms 2.00 ms 3.00 GFLOP 1.00 MB")) << text;
-  EXPECT_TRUE(has(text, "all 36.0 ms 90.0 % 36.0 GFLOP 12.0 MB")) << text;
-  EXPECT_TRUE(has(text, "The other 4.00 ms (10.0 %)")) << text;
+  EXPECT_TRUE(holds(text, "One micro-batch on A100-SXM4-80GB takes 40.0 ms"));
+  EXPECT_TRUE(holds(text, "block mlp up 12 36.0 ms 90.0 % compute 1.00 ms 2.00 ms 3.00 GFLOP 1.00 MB"));
+  EXPECT_TRUE(holds(text, "all 36.0 ms 90.0 % 36.0 GFLOP 12.0 MB"));
+  EXPECT_TRUE(holds(text, "The other 4.00 ms (10.0 %)"));
   explanation.operators[0].micro_batch = Seconds{0.036};
-  EXPECT_FALSE(has(explained(explanation), "The other"));
+  EXPECT_FALSE(holds(explained(explanation), "The other"));
 }
 
 TEST(ExplanationText, SaysHowEachCollectiveIsDoneAndWhatBindsIt) {
@@ -204,8 +195,8 @@ TEST(ExplanationText, SaysHowEachCollectiveIsDoneAndWhatBindsIt) {
   row.binds = "wire";
   explanation.collectives = {row};
   const std::string text = unwrapped(explained(explanation, 200));
-  EXPECT_TRUE(has(text, "reduce-scatter 2 16 (2) 1.00 MiB ring LL128 16 4.00 KiB 15 (2) 80.0 us wire, 75 %")) << text;
-  EXPECT_FALSE(has(explained(example()), "Each collective by itself"));
+  EXPECT_TRUE(holds(text, "reduce-scatter 2 16 (2) 1.00 MiB ring LL128 16 4.00 KiB 15 (2) 80.0 us wire, 75 %"));
+  EXPECT_FALSE(holds(explained(example()), "Each collective by itself"));
 }
 
 CollectiveRow grown(int nodes, double mib, const std::string& protocol, int channels, double microseconds) {
@@ -223,21 +214,19 @@ CollectiveRow grown(int nodes, double mib, const std::string& protocol, int chan
 }
 
 TEST(GrowthText, MarksWhatTakesLongerThanALargerMessageAndNamesTheSwitch) {
-  std::ostringstream out;
-  write_growth(out, sample_scenario(2, 4).cluster,
-               {grown(2, 1, "LL128", 16, 80), grown(4, 1, "LL", 4, 356), grown(8, 1, "LL", 2, 705),
-                grown(16, 1, "LL", 1, 1400), grown(2, 25, "LL128", 16, 156), grown(4, 25, "LL128", 16, 329),
-                grown(8, 25, "LL128", 16, 555), grown(16, 25, "LL", 16, 1010)});
-  const std::string text = out.str();
-  EXPECT_TRUE(has(text, "| 2 | ring LL128 | 16 | - | 0 (0) | 80.0 us | ")) << text;
-  EXPECT_TRUE(has(text, "| 8 | ring LL | 2 | - | 0 (0) | 705 us \u2020 | ")) << text;
-  EXPECT_TRUE(has(text, "| 8 | ring LL128 | 16 | - | 0 (0) | 555 us | ")) << text;
+  const std::string text =
+      on_page(growth_page(sample_scenario(2, 4).cluster,
+                          {grown(2, 1, "LL128", 16, 80), grown(4, 1, "LL", 4, 356), grown(8, 1, "LL", 2, 705),
+                           grown(16, 1, "LL", 1, 1400), grown(2, 25, "LL128", 16, 156), grown(4, 25, "LL128", 16, 329),
+                           grown(8, 25, "LL128", 16, 555), grown(16, 25, "LL", 16, 1010)}));
+  EXPECT_TRUE(holds(text, "| 2 | ring LL128 | 16 | - | 0 (0) | 80.0 us | "));
+  EXPECT_TRUE(holds(text, "| 8 | ring LL | 2 | - | 0 (0) | 705 us \u2020 | "));
+  EXPECT_TRUE(holds(text, "| 8 | ring LL128 | 16 | - | 0 (0) | 555 us | "));
   // Below the table of the smaller message, not of the larger one.
-  EXPECT_TRUE(has(text,
-                  "\n\n\u2020 On 4 and 8 nodes 1 MiB takes longer than 25 MiB: between them NCCL goes from ring LL "
-                  "to ring LL128.\n\n\u2020 On 16 nodes 1 MiB takes longer than 25 MiB: between them NCCL goes by "
-                  "ring LL on another number of channels.\n\n## all_gather of 25 MiB\n"))
-      << text;
+  EXPECT_TRUE(holds(text,
+                    "\n\n\u2020 On 4 and 8 nodes 1 MiB takes longer than 25 MiB: between them NCCL goes from ring LL "
+                    "to ring LL128.\n\n\u2020 On 16 nodes 1 MiB takes longer than 25 MiB: between them NCCL goes by "
+                    "ring LL on another number of channels.\n\n## all_gather of 25 MiB\n"));
 }
 
 }  // namespace

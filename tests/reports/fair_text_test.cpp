@@ -8,7 +8,9 @@
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "reports/result_json.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/printed.hpp"
 
 namespace accosim {
 namespace {
@@ -35,16 +37,15 @@ FairComparison sample_comparison() {
 }
 
 TEST(FairText, HasARowForEachAndTheSentencesBelow) {
-  std::ostringstream out;
-  write_fair_comparison(out, sample_comparison(), {});
-  const std::string text = out.str();
+  Document document, none;
+  add_fair_comparison(document, sample_comparison());
+  const std::string text = on_terminal(document);
   for (const char* const part :
        {"zero1 with its work divided by speed, and on each kind of GPU alone\n", "all, balanced  7 and 3 micro-batches",
         "16 V100 alone", "2.50 s", "262k", "1.50x", "OOM", "\nOne sentence.\nAnother.\n"})
-    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-  std::ostringstream none;
-  write_fair_comparison(none, {}, {});
-  EXPECT_EQ(none.str(), "");
+    EXPECT_TRUE(holds(text, part));
+  add_fair_comparison(none, {});
+  EXPECT_EQ(on_terminal(none), "");
 }
 
 TEST(FairText, SaysWhetherTheSlowerKindIsWorthAdding) {
@@ -84,10 +85,9 @@ TEST(FairText, SaysWhetherTheSlowerKindIsWorthAdding) {
       "micro-batches as written; no other division of them is faster.");
   // Names are as short as tells the kinds apart.
   adding.others = {"1 A100-PCIE-40GB", "2 L40S", "1 T4"};
-  EXPECT_NE(in_words(adding).find("Adding the A100-PCIE-40GB, L40S GPUs and T4 to the homogeneous subset of "
-                                  "A100-SXM4-80GB GPUs, under the same schedule: "),
-            std::string::npos)
-      << in_words(adding);
+  EXPECT_TRUE(holds(in_words(adding),
+                    "Adding the A100-PCIE-40GB, L40S GPUs and T4 to the homogeneous subset of A100-SXM4-80GB GPUs, "
+                    "under the same schedule: "));
 }
 
 TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
@@ -97,7 +97,7 @@ TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
   scenario.cluster.nodes = {NodeGroup{}};
   const auto document = [&](const FairComparison& fair) {
     std::ostringstream out;
-    write_results_json(out, scenario, "reference", {}, {}, fair);
+    write_results_json(out, scenario, "reference", {{}, {}, fair});
     return Json::parse(out.str());
   };
   EXPECT_FALSE(document({}).contains("fair_baselines"));

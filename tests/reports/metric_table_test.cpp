@@ -19,7 +19,9 @@
 #include "reports/result_json.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "sim/sweep/rows.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/unwrapped.hpp"
 
@@ -105,7 +107,7 @@ TEST(MetricTable, NoTwoHaveOnePlace) {
 TEST(MetricTable, DocumentsHaveThoseThatSaySo) {
   const RunResult result = full_result();
   const Json document =
-      Json::parse(text_of([&](std::ostream& out) { write_results_json(out, two_gpus(), "simgrid", {result}, {}); }));
+      Json::parse(text_of([&](std::ostream& out) { write_results_json(out, two_gpus(), "simgrid", {{result}}); }));
   const Json& one = document["results"][0];
   for (const Metric& metric : metrics()) {
     if (!metric.in_json) continue;
@@ -166,13 +168,11 @@ TEST(SweepCsv, WhatASpreadsheetWouldCalculateIsAText) {
 TEST(MetricTable, RunAndCompareShowThoseThatSaySo) {
   const RunResult result = full_result();
   const ConsoleOptions wide{.width = 400};
-  const std::string run = unwrapped(text_of([&](std::ostream& out) { write_run(out, two_gpus(), result, {}, wide); }));
+  const std::string run = unwrapped(on_terminal(run_document(two_gpus(), result, {}), wide));
   for (const Metric* const metric : metrics_by(&Metric::run))
-    EXPECT_NE(run.find(unwrapped(metric->run.name + (" " + in_words(metric->format, *metric->figure.of(result))))),
-              std::string::npos)
+    EXPECT_TRUE(holds(run, unwrapped(metric->run.name + (" " + in_words(metric->format, *metric->figure.of(result))))))
         << metric->key;
-  const std::string table =
-      text_of([&](std::ostream& out) { write_comparison(out, two_gpus(), {result}, {}, wide, {}); });
+  const std::string table = on_terminal(comparison_document(two_gpus(), {{result}}), wide);
   for (const Metric* const metric : metrics_by(&Metric::column)) {
     const ColumnText text = column_text(metric->format, {*metric->figure.of(result)});
     EXPECT_NE(table.find(" " + text.text_of(*metric->figure.of(result))), std::string::npos) << metric->key;
@@ -210,20 +210,16 @@ RunResult result(const std::string& label, double seconds, Statistics statistics
   return result;
 }
 
-std::vector<std::string> lines_of(const std::vector<RunResult>& results) {
+std::vector<std::string> page_lines_of(const std::vector<RunResult>& results) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.baseline = "zero1";
-  std::ostringstream out;
-  write_comparison_markdown(out, scenario, results, standing_of(contenders_of(results, "zero1"), {}), "a command");
-  std::vector<std::string> lines;
-  std::istringstream in(out.str());
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
+  return lines_of(
+      on_page(comparison_page(scenario, {results, standing_of(contenders_of(results, "zero1"), {})}, "a command")));
 }
 
 TEST(ComparisonMarkdown, HasARowAScheduleTheFastestFirst) {
   const std::vector<std::string> lines =
-      lines_of({result("zero1", 4, Statistics::kSynchronous), result("diloco", 2, Statistics::kReplicasDrift)});
+      page_lines_of({result("zero1", 4, Statistics::kSynchronous), result("diloco", 2, Statistics::kReplicasDrift)});
   ASSERT_GE(lines.size(), 9u);
   EXPECT_EQ(lines[2], "Written by `a command`; not to be edited by hand.");
   EXPECT_EQ(lines[8],
@@ -240,12 +236,12 @@ TEST(ComparisonMarkdown, MakesNoLinkOfWhatAScenarioSays) {
   const std::string link = "[x](javascript:alert(1)) <javascript:alert(2)>";
   Scenario scenario = sample_scenario(2, 4);
   scenario.name = scenario.description = scenario.baseline = link;
-  std::ostringstream out;
   const std::vector<RunResult> results = {result(link, 4, Statistics::kSynchronous)};
-  write_comparison_markdown(out, scenario, results, standing_of(contenders_of(results, link), {}), "a command");
-  EXPECT_NE(out.str().find("# [x\\](javascript:alert(1)) \\<javascript:alert(2)>\n"), std::string::npos) << out.str();
-  EXPECT_EQ(out.str().find("x](javascript"), std::string::npos) << out.str();
-  EXPECT_EQ(out.str().find(" <javascript"), std::string::npos) << out.str();
+  const std::string page =
+      on_page(comparison_page(scenario, {results, standing_of(contenders_of(results, link), {})}, "a command"));
+  EXPECT_TRUE(holds(page, "# [x\\](javascript:alert(1)) \\<javascript:alert(2)>\n"));
+  EXPECT_FALSE(holds(page, "x](javascript"));
+  EXPECT_FALSE(holds(page, " <javascript"));
 }
 
 TEST(ComparisonMarkdown, HasMeasuredSamplesWithTheirInterval) {
@@ -253,10 +249,10 @@ TEST(ComparisonMarkdown, HasMeasuredSamplesWithTheirInterval) {
   // from 1 to 1.5625.
   RunResult late = result("diloco", 2, Statistics::kReplicasDrift);
   late.to_loss = TimeToLoss{true, false, 1.25, 1.6, 1.28, 2};
-  const std::vector<std::string> lines = lines_of({result("zero1", 4, Statistics::kSynchronous), late});
+  const std::vector<std::string> lines = page_lines_of({result("zero1", 4, Statistics::kSynchronous), late});
   ASSERT_GE(lines.size(), 9u);
-  EXPECT_NE(lines[8].find("| 1.25 [1.00, 1.56] | 1.60x |"), std::string::npos) << lines[8];
-  EXPECT_NE(lines[9].find("| not measured | - |"), std::string::npos) << lines[9];
+  EXPECT_TRUE(holds(lines[8], "| 1.25 [1.00, 1.56] | 1.60x |"));
+  EXPECT_TRUE(holds(lines[9], "| not measured | - |"));
 }
 
 }  // namespace

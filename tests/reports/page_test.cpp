@@ -57,7 +57,7 @@ TEST(Page, ItsResultIsTheDocumentOfResults) {
   page.results = two_results();
   page.standing = standing_of(contenders_of(page.results, scenario.baseline), {});
   std::ostringstream result;
-  write_results_json(result, scenario, page.network, page.results, page.standing);
+  write_results_json(result, scenario, page.network, page);
   EXPECT_EQ(Json::parse(text_of_json(scenario, page))["result"], Json::parse(result.str()));
 }
 
@@ -149,7 +149,6 @@ TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
   EXPECT_EQ(Json::parse(local.str())[0]["updates_per_mark"], 50);
 }
 
-// The path's time by class, and a pause of 3 s every second update as 1.5 s of each.
 TEST(Page, APipelineIsPassesAndWhatTheyLeaveBare) {
   // One stage of two chunks: forward from 0 to 1 s, backward through the second chunk from 2 to 4 s. The optimizer is
   // seen from 4 to 5 s, what is sent from 1 to 4.5 s while neither a pass nor the optimizer runs: from 1 to 2 s.
@@ -194,6 +193,7 @@ TEST(Page, MemoryHasABarForEachKindOfRank) {
   EXPECT_EQ(bars[2]["memory_capacity_bytes"], 80);
 }
 
+// The path's time by class, and a pause of 3 s every second update as 1.5 s of each.
 TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
   Explanation explanation;
   explanation.label = "zero1";
@@ -216,7 +216,7 @@ class Answer : public testing::Test {
   std::string said(const FairComparison& fair = {}) const {
     Standing standing = standing_of(contenders_of(results, scenario.baseline), {});
     standing.alike = alike_of(scenario, results, standing, tuned);
-    return answer_in_words(scenario, results, standing, fair, tuned);
+    return answer_in_words(scenario, {results, standing, fair, tuned});
   }
   /// The best synchronous schedule has a row of its own, as fast as the first.
   void add_best_synchronous() {

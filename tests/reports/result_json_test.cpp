@@ -93,9 +93,11 @@ RunResult full_result() {
   return result;
 }
 
-std::string written(const Scenario& scenario, const std::vector<RunResult>& results) {
+std::string written(const Scenario& scenario, const std::vector<RunResult>& results, bool all_ranks = false,
+                    const JsonValue& settings = {}) {
   std::ostringstream out;
-  write_results_json(out, scenario, "simgrid", results, standing_of(contenders_of(results, scenario.baseline), {}));
+  write_results_json(out, scenario, "simgrid", {results, standing_of(contenders_of(results, scenario.baseline), {})},
+                     all_ranks, settings);
   return out.str();
 }
 
@@ -126,10 +128,9 @@ TEST(ResultJson, WhatWasSetIsInItAsItWasGiven) {
 }
 
 TEST(ResultJson, SettingsAreInItWhereTheyAreGiven) {
-  std::ostringstream out;
-  write_results_json(out, small_scenario(), "simgrid", {full_result()}, {}, {}, {}, RankRows::kClasses,
-                     json_object({{"training", json_object({{"micro_batch_size", 2}})}}));
-  EXPECT_EQ(Json::parse(out.str()).at("settings").at("training").at("micro_batch_size"), 2);
+  const JsonValue settings = json_object({{"training", json_object({{"micro_batch_size", 2}})}});
+  const Json document = Json::parse(written(small_scenario(), {full_result()}, false, settings));
+  EXPECT_EQ(document.at("settings").at("training").at("micro_batch_size"), 2);
 }
 
 TEST(ResultJson, EachScheduleHasAllMetricsInOneOrder) {
@@ -220,9 +221,7 @@ TEST(ResultJson, EachRankIsListedByItselfWhereThatIsAsked) {
   NodeGroup group;
   group.count = group.gpus = 2;
   scenario.cluster.nodes = {group};
-  std::ostringstream out;
-  write_results_json(out, scenario, "simgrid", {result}, {}, {}, {}, RankRows::kAll);
-  const Json one = Json::parse(out.str()).at("results")[0];
+  const Json one = Json::parse(written(scenario, {result}, true)).at("results")[0];
   EXPECT_EQ(one.at("rank_classes").size(), 2U);
   ASSERT_EQ(one.at("ranks").size(), 4U);
   for (int rank = 0; rank < 4; ++rank) {

@@ -214,19 +214,17 @@ CollectivesByMessage example() {
 }
 
 TEST(MessagesReport, ShowsBothTimesAndWhatWasNotPlayed) {
-  std::ostringstream out;
-  write_by_message(out, example(), {});
-  expect_parts(out.str(), {"ACCO", "all_reduce", "2.00 GB", "ring Simple", "15.9k", "33.0 ms", "30.0 ms", "+10.0 %",
-                           "not played: all_reduce of 4 B stays in a node."});
+  const std::string text = text_of(by_message_document({example()}));
+  expect_parts(text, {"ACCO", "all_reduce", "2.00 GB", "ring Simple", "15.9k", "33.0 ms", "30.0 ms", "+10.0 %",
+                      "not played: all_reduce of 4 B stays in a node."});
 }
 
 TEST(MessagesReport, SaysWhereThereIsNone) {
-  std::ostringstream out;
   CollectivesByMessage none = example();
   none.rows.clear();
-  write_by_message(out, none, {});
-  EXPECT_TRUE(holds(out.str(), "There are none."));
-  EXPECT_EQ(out.str().find("closed"), std::string::npos);
+  const std::string text = text_of(by_message_document({none}));
+  EXPECT_TRUE(holds(text, "There are none."));
+  EXPECT_EQ(text.find("closed"), std::string::npos);
 }
 
 TEST(MessagesReport, JsonReadsBack) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "models/base/text.hpp"
-#include "reports/document/document.hpp"
+#include "reports/document.hpp"
 
 namespace accosim {
 namespace {
@@ -27,6 +27,7 @@ std::string marked_up(const Value& value) {
   if (value.kind == Value::Kind::kCode) return in_code(value.text);
   if (value.kind == Value::Kind::kLink) return in_link(value.text);
   const std::string text = in_markdown(value.text);
+  if (value.kind == Value::Kind::kTerm) return "*" + text + "*";
   return value.style == Style::kBold ? "**" + text + "**" : text;
 }
 
@@ -50,7 +51,9 @@ struct MarkdownPrinter {
   void operator()(const Document::Heading& heading) const {
     out << std::string(heading.level, '#') << ' ' << in_markdown(heading.text) << '\n';
   }
-  void operator()(const Document::Paragraph& paragraph) const { out << marked_up(paragraph.words) << '\n'; }
+  void operator()(const Document::Paragraph& paragraph) const {
+    out << in_markdown(paragraph.first) << marked_up(paragraph.words) << '\n';
+  }
   void operator()(const Document::List& list) const {
     int number = 0;
     for (const auto& item : list.items) {
@@ -59,15 +62,21 @@ struct MarkdownPrinter {
       out << marked_up(item.words) << '\n';
     }
   }
+  void operator()(const Document::Figures& figures) const {
+    for (const auto& row : figures.rows)
+      out << "- " << in_markdown(fmt::format("{} {}: {}", row.name, row.value, row.meaning)) << '\n';
+  }
   void operator()(const Document::Table& table) const {
     const auto line = [&](const Values& cells) {
       out << '|';
       for (const Value& cell : cells) out << ' ' << in_cell(cell) << " |";
       out << '\n';
     };
-    line(table.heads);
+    Values heads;
+    for (const Value& head : table.heads) heads.emplace_back(head_in_one_line(head));
+    line(heads);
     out << '|';
-    for (std::size_t i = 0; i < table.heads.size(); ++i) out << "---|";
+    for (const Value& head : table.heads) out << (head.kind == Value::Kind::kNumber ? "--:|" : "---|");
     out << '\n';
     for (const Values& row : table.rows) line(row);
   }
@@ -76,9 +85,13 @@ struct MarkdownPrinter {
 }  // namespace
 
 void print_markdown(std::ostream& out, const Document& document) {
-  for (const auto& node : document.nodes) {
-    if (&node != &document.nodes.front()) out << '\n';
-    std::visit(MarkdownPrinter{out}, node);
+  bool below_sentence = false;
+  for (const Document::Part& part : document.parts) {
+    const bool is_sentence = std::holds_alternative<Document::Paragraph>(part.what);
+    const bool goes_on = is_sentence && below_sentence && part.above == Above::kNothing;
+    if (&part != &document.parts.front() && !goes_on) out << '\n';
+    std::visit(MarkdownPrinter{out}, part.what);
+    below_sentence = is_sentence;
   }
 }
 
