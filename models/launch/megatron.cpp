@@ -267,10 +267,9 @@ class Reader {
     const char* const precision = fp8 ? "fp8" : bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
     set("/training/precision", precision, {"fp8-format", "fp8-hybrid", "fp8-e4m3", "bf16", "fp16"});
     const bool in_fp32 = flags_.on("accumulate-allreduce-grads-in-fp32"), in_bf16 = flags_.on("grad-reduce-in-bf16");
-    if (in_bf16)
-      set("/schedules/0/gradient_dtype", "bf16", {"grad-reduce-in-bf16"});
-    else if (in_fp32 && fp16)
-      set("/schedules/0/gradient_dtype", "fp32", {"accumulate-allreduce-grads-in-fp32"});
+    const char* const gradients = in_bf16 ? "bf16" : fp16 && !in_fp32 ? "fp16" : "fp32";
+    if (!deepspeed_)
+      set("/schedules/0/gradient_dtype", gradients, {"grad-reduce-in-bf16", "accumulate-allreduce-grads-in-fp32"});
     gradient_bytes_ = in_bf16 || (fp16 && !in_fp32) ? 2 : 4;
     const std::optional<double> clip = flags_.number({"clip-grad"});
     set("/training/gradient_clipping", clip.value_or(1) > 0, {"clip-grad"});

@@ -33,11 +33,11 @@ Along along_of(const Layout& layout, const Ranks& ranks) {
 /// What a rank did in its last update.
 struct RankTime {
   double from = 0, to = 0;
-  Stretches passes, busy;
-  std::array<Stretches, kAlong> communicating;
-  std::vector<double> rounds;  // where one ends
-  std::vector<CountedTimes> counted;
-  std::vector<Span> others;  // beside passes
+  Stretches passes{}, busy{};
+  std::array<Stretches, kAlong> communicating{};
+  std::vector<double> rounds{};  // where one ends
+  std::vector<CountedTimes> counted{};
+  std::vector<Span> others{};  // beside passes
 };
 
 void add(RankTime& rank, const SteadyPlay& play, const Span& span) {

@@ -257,11 +257,11 @@ std::vector<const Row*> by_index(const SweepRows& rows) {
 bool is_spent(Score by) { return by == Score::kTime || by == Score::kCost; }
 
 std::optional<Shown> shown_of(const Metrics& figures, Score by) {
-  struct Figure {
+  struct InUnit {
     const Metric& metric;
     double unit;
   };
-  static const Figure kFigures[] = {{metric_named("speedup"), 1},
+  static const InUnit kFigures[] = {{metric_named("speedup"), 1},
                                     {metric_named("speedup_same_batch"), 1},
                                     {metric_named("speedup_over_best_synchronous"), 1},
                                     {metric_named("speedup_over_alone"), 1},

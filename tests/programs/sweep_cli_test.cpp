@@ -296,6 +296,15 @@ TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
   expect_told(draw(plain.string()), 1, "--no-tuned");
 }
 
+TEST(Sweep, WithoutFairThereIsNoSuchPicture) {
+  const TemporaryFolder folder;
+  const std::filesystem::path rows = folder.path / "rows.jsonl";
+  ASSERT_EQ(accosim(sweep_of(rows, {"--schedule", "DDP as released", "--no-tuned"})).exit_code, 0);
+  expect_told(
+      accosim({"plot", "--kind", "curve", rows.string(), "--by", "alone", "-o", (folder.path / "x.svg").string()}), 1,
+      "--fair");
+}
+
 TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl", csv = folder.path / "rows.csv";

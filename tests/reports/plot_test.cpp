@@ -33,7 +33,7 @@ RunResult result_of(const std::string& label, double update, int ranks) {
   RunResult result;
   result.label = label;
   result.update_time = Seconds{update};
-  result.ranks.push_back({{{0, ranks - 1}}, ""});
+  result.ranks.push_back({{}, {{0, ranks - 1}}, ""});
   return result;
 }
 

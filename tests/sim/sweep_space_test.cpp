@@ -303,6 +303,12 @@ TEST(SweepWorth, OfAlikeGpusNothingIsSaid) {
   EXPECT_NO_THROW(check_score(rows.heading, Score::kSameBatch));
 }
 
+TEST(SweepWorth, APartThatHasNoRoomIsTold) {
+  SweepRows rows = fair_rows({1, 1, 1});
+  rows.rows[1].alone.reset();
+  EXPECT_EQ(only_together(rows), 1U);
+}
+
 TEST(Parts, AreKindsAndNodeGroupsThatAreNoKind) {
   Scenario scenario = sample_scenario(2, 4);
   EXPECT_TRUE(uniform_parts(scenario.cluster).empty());
