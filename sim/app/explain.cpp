@@ -154,13 +154,12 @@ Verb explain_verb() {
           "gain, or what ranks run",
       .options = joined(play_options(), own_options()),
       .modes = {
-          flag_mode("a graph", "--graph", {"scenario", "--set", "--schedule", "--output", "--force"}, explain_graph,
+          flag_mode("a graph", "--graph", scenario_and({"--schedule", "--output", "--force"}), explain_graph,
                     {"--network"}, "--graph shows what is there before anything is played; leave out --network"),
-          flag_mode("messages", "--messages", {"scenario", "--set", "--schedule", "--json"}, explain_messages,
-                    {"--network"},
+          flag_mode("messages", "--messages", scenario_and({"--schedule", "--json"}), explain_messages, {"--network"},
                     "--messages plays each collective alone, on a network of its own; leave out --network"),
-          flag_mode("growth", "--growth", {"scenario", "--set"}, write_growth_of),
-          flag_mode("a ladder", "--ladder", {"scenario", "--set", "--network", "--no-tuned", "--json"}, explain_ladder),
+          flag_mode("growth", "--growth", scenario_and({}), write_growth_of),
+          flag_mode("a ladder", "--ladder", scenario_and({"--network", "--no-tuned", "--json"}), explain_ladder),
           {.of = "of schedules", .reads = names_of(joined(play_options(), {json_option()})), .run = explain_each}}};
 }
 

@@ -85,7 +85,7 @@ Verb import_verb() {
                            .modes = {{.reads = names_of(options()), .run = import_files}}};
   return {.name = "import",
           .help = "Convert launch scripts into scenarios, and others' measurements into tables of samples",
-          .verbs = {import_launch_verb(), nccl_tests}};
+          .verbs = {nccl_tests, import_launch_verb()}};
 }
 
 }  // namespace accosim

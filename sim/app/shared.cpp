@@ -33,6 +33,12 @@ std::vector<Option> scenario_options() {
       launch_options());
 }
 
+Texts scenario_and(const Texts& others) {
+  Texts names = names_of(scenario_options());
+  names.insert(names.end(), others.begin(), others.end());
+  return names;
+}
+
 LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::string>& only) {
   const std::string& name = arguments.text("scenario");
   LoadedScenario loaded;

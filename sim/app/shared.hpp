@@ -14,8 +14,10 @@ namespace accosim {
 
 struct WinnerRule;
 
-/// The scenario and --set.
+/// The scenario, --set and what is said of a launch script.
 std::vector<Option> scenario_options();
+/// The names of these and of others, for a mode that reads them.
+Texts scenario_and(const Texts& others);
 /// The scenario of these, with the schedules of --schedule where the verb has it; what is left out is told on standard
 /// error.
 LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::string>& only = {});
