@@ -301,6 +301,61 @@ std::string time_to_loss(const RunResult& result) {
 
 std::string eligible(const Caveats& caveats) { return caveats.none() ? "yes" : "no: " + in_words(caveats); }
 
+/// A row a schedule, in that order. `loss`: with what was measured of samples to a loss.
+Table page_table(const Comparison& comparison, const std::vector<std::size_t>& order, bool loss) {
+  Table table({left("schedule"), right("all tokens"), right("an update"), right("same batch"),
+               right("samples an update"), right("states, papers"), right("memory"), left("fits"), right("sent"),
+               left("updates")});
+  if (loss) append(table.heads, {right("samples to the loss"), right("time to it")});
+  table.heads.push_back(left("may win"));
+  for (const std::size_t i : order) {
+    const RunResult& r = comparison.results[i];
+    Values cells{r.label,
+                 clock(r.total_time),
+                 duration(r.update_time),
+                 factor(r.speedup_same_batch),
+                 human_count(r.samples_per_update) +
+                     (r.batch_inflation > 1.0005 ? fmt::format(" ({:.2f}x)", r.batch_inflation) : ""),
+                 memory(r.memory_formula),
+                 memory(r.memory_resident),
+                 r.fit.verdict == FitVerdict::kFits    ? "yes"
+                 : r.fit.verdict == FitVerdict::kTight ? "tight"
+                                                       : "no",
+                 human_bytes(r.bytes_sent_per_rank_per_update),
+                 updates_are(r)};
+    if (loss) append(cells, {samples_to_loss(r.to_loss), time_to_loss(r)});
+    cells.emplace_back(eligible(comparison.standing.caveats[i]));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+/// What the columns of that table mean.
+Values page_columns(const Scenario& scenario, const Comparison& comparison, bool loss) {
+  Values words{
+      term("All tokens"),
+      ": " + human_count(scenario.training.train_tokens) + ", as h:mm:ss. ",
+      term("Same batch"),
+      ": speedup over " + scenario.baseline + " at as many samples an update. ",
+      term("States, papers"),
+      ": what papers count of parameters, gradients, buffers and states, in 16 bits but the optimizer's. ",
+      term("Memory"),
+      ": resident on a GPU at its peak, of " + human_memory(comparison.results.front().memory_capacity) + ". ",
+      term("Sent"),
+      ": bytes that a GPU sends in an update, in the mean. ",
+      term("May win"),
+      fmt::format(": gradients fresh or corrected, batch grown at most {:.3g} times, memory that fits with {}.",
+                  comparison.standing.rule.batch_growth, in_percent(comparison.standing.rule.fit_probability))};
+  if (loss)
+    append(words, {" ", term("Samples to the loss"), ": measured by ", code("accocal converge"),
+                   " on small models, as a multiple of those of " + scenario.baseline +
+                       ", with the batch's growth, and 90 % intervals; ",
+                   term("time to it"),
+                   ": the speedup that remains. Another model's samples decide nothing here: they are shown beside the "
+                   "times."});
+  return words;
+}
+
 }  // namespace
 
 Document comparison_document(const Scenario& scenario, const Comparison& comparison) {
@@ -333,53 +388,8 @@ Document comparison_page(const Scenario& scenario, const Comparison& comparison,
   document.title(scenario.name);
   document.say({"Written by ", code(command), "; not to be edited by hand."});
   document.say({scenario.description});
-  Table table({left("schedule"), right("all tokens"), right("an update"), right("same batch"),
-               right("samples an update"), right("states, papers"), right("memory"), left("fits"), right("sent"),
-               left("updates")});
-  if (loss) append(table.heads, {right("samples to the loss"), right("time to it")});
-  table.heads.push_back(left("may win"));
-  for (const std::size_t i : order) {
-    const RunResult& r = results[i];
-    Values cells{r.label,
-                 clock(r.total_time),
-                 duration(r.update_time),
-                 factor(r.speedup_same_batch),
-                 human_count(r.samples_per_update) +
-                     (r.batch_inflation > 1.0005 ? fmt::format(" ({:.2f}x)", r.batch_inflation) : ""),
-                 memory(r.memory_formula),
-                 memory(r.memory_resident),
-                 r.fit.verdict == FitVerdict::kFits    ? "yes"
-                 : r.fit.verdict == FitVerdict::kTight ? "tight"
-                                                       : "no",
-                 human_bytes(r.bytes_sent_per_rank_per_update),
-                 updates_are(r)};
-    if (loss) append(cells, {samples_to_loss(r.to_loss), time_to_loss(r)});
-    cells.emplace_back(eligible(comparison.standing.caveats[i]));
-    table.add(std::move(cells));
-  }
-  document.table(std::move(table));
-  Values words{
-      term("All tokens"),
-      ": " + human_count(scenario.training.train_tokens) + ", as h:mm:ss. ",
-      term("Same batch"),
-      ": speedup over " + scenario.baseline + " at as many samples an update. ",
-      term("States, papers"),
-      ": what papers count of parameters, gradients, buffers and states, in 16 bits but the optimizer's. ",
-      term("Memory"),
-      ": resident on a GPU at its peak, of " + human_memory(results.front().memory_capacity) + ". ",
-      term("Sent"),
-      ": bytes that a GPU sends in an update, in the mean. ",
-      term("May win"),
-      fmt::format(": gradients fresh or corrected, batch grown at most {:.3g} times, memory that fits with {}.",
-                  comparison.standing.rule.batch_growth, in_percent(comparison.standing.rule.fit_probability))};
-  if (loss)
-    append(words, {" ", term("Samples to the loss"), ": measured by ", code("accocal converge"),
-                   " on small models, as a multiple of those of " + scenario.baseline +
-                       ", with the batch's growth, and 90 % intervals; ",
-                   term("time to it"),
-                   ": the speedup that remains. Another model's samples decide nothing here: they are shown beside the "
-                   "times."});
-  document.say(std::move(words));
+  document.table(page_table(comparison, order, loss));
+  document.say(page_columns(scenario, comparison, loss));
   return document;
 }
 

@@ -23,7 +23,8 @@ struct Unmodelled {
 };
 constexpr Unmodelled kUnmodelled[] = {
     {"/zero_optimization/round_robin_gradients", "copies to the host in turn"},
-    {"/zero_optimization/offload_optimizer/ratio", "a part of the optimizer's step would stay on the GPU"},
+    {"/zero_optimization/mics_shard_size", "shards would be kept in groups of so many GPUs"},
+    {"/zero_optimization/cpu_offload", "the optimizer would be on the host; write offload_optimizer"},
     {"/zero_optimization/zero_hpz_partition_size",
      "a second copy of parameters near by, for the gathers of the backward pass"},
     {"/zero_optimization/zero_quantized_weights", "parameters would be gathered in int8"},
@@ -60,6 +61,12 @@ std::optional<ConfigFile> read_config(const std::string& path, const LaunchLine&
     config.first_line = written->second.line;
   } else {
     const std::filesystem::path beside = std::filesystem::path(draft.source()).parent_path() / path;
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(beside, none)) {
+      draft.not_modelled(line,
+                         fmt::format("{} is no file here: what the arguments say is taken", printable(path, 300)));
+      return {};
+    }
     config.source = printable(beside.string(), 300);
     const std::string wrong = read_text_file(beside.string(), text, kMostBytes);
     if (!wrong.empty()) {
@@ -92,6 +99,11 @@ void read_deepspeed(const ConfigFile& config, Draft& draft) {
   const bool in_fp32 =
       precision == nullptr || precision->text == "fp32" || (reduced != nullptr && reduced->text == "fp32");
   const double bytes = in_fp32 ? 4 : 2;
+  if (const JsonValue* const sums = text("/data_types/grad_accum_dtype"); sums != nullptr && level < 3)
+    set("/schedules/0/gradient_dtype", sums->text, *sums);
+  if (const JsonValue* const ratio = number("/zero_optimization/offload_optimizer/ratio");
+      ratio != nullptr && ratio->number < 1)
+    draft.passed_over(config.origin(*ratio) + ": ratio: a part of the optimizer's step would stay on the GPU");
   if (level == 1 || level == 2) {
     if (const JsonValue* const overlap = flag("/zero_optimization/overlap_comm"))
       set("/schedules/0/overlap", overlap->boolean ? "backward" : "none", *overlap);

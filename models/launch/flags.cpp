@@ -130,9 +130,24 @@ std::optional<int> Flags::count(std::initializer_list<std::string_view> names) {
   const int at = line(names);
   const std::optional<double> value = number(names);
   if (!value) return {};
-  if (*value >= 1 && *value <= 1e9 && *value == std::floor(*value)) return static_cast<int>(*value);
-  draft_.refuse(at, fmt::format("--{} is {}; write a whole number of at least 1", *names.begin(), shortest(*value)));
+  constexpr double kMost = 1e7;  // so that products of two fit
+  if (*value >= 1 && *value <= kMost && *value == std::floor(*value)) return static_cast<int>(*value);
+  draft_.refuse(at,
+                fmt::format("--{} is {}; write a whole number from 1 to 10,000,000", *names.begin(), shortest(*value)));
   return {};
+}
+
+std::string Flags::value_of(std::string_view name) const {
+  const Flag* const flag = find(name);
+  return flag == nullptr || flag->values.empty() ? "" : flag->values.front().text;
+}
+
+void Flags::pass_over(std::string_view beginning) {
+  for (Flag& flag : flags_)
+    if (!flag.read && flag.name.starts_with(beginning)) {
+      flag.read = true;
+      draft_.without_effect(flag.line, flag.text());
+    }
 }
 
 void Flags::sort_unread() {

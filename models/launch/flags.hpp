@@ -44,6 +44,8 @@ class Flags {
   // Of `names` the first that is there; reading one counts it as taken.
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  /// Its first value; empty without one.
+  std::string value_of(std::string_view name) const;
   int line_of(std::string_view name) const { return has(name) ? find(name)->line : 0; }
   /// Whether a flag without a value is there.
   bool on(std::string_view name);
@@ -51,10 +53,12 @@ class Flags {
   /// The same of a path, which may hold what only a run would know.
   std::optional<std::string> path(std::initializer_list<std::string_view> names);
   std::optional<double> number(std::initializer_list<std::string_view> names);
-  /// At least 1. What is no such number is refused.
+  /// 1 to 10,000,000. What is no such number is refused.
   std::optional<int> count(std::initializer_list<std::string_view> names);
   int line(std::initializer_list<std::string_view> names) const;
 
+  /// All whose names begin so have no effect.
+  void pass_over(std::string_view beginning);
   /// Each flag that nobody has read is passed over, told or refused, as the lists have it.
   void sort_unread();
 

@@ -98,13 +98,14 @@ constexpr std::string_view kWithoutEffect[] = {"learning-rate",
                                                "resume-from-checkpoint",
                                                "data-path"};
 
-constexpr FlagRow kRefused[] = {{"lora-", "LoRA is not modelled yet; give a launch line of full training"},
-                                {"use-lora", "LoRA is not modelled yet; give a launch line of full training"},
-                                {"use-peft", "adapters are not modelled yet; give a launch line of full training"},
-                                {"load-in-", "quantised weights are not modelled yet; give a launch line without"},
-                                {"bits", "quantised weights are not modelled yet; give a launch line without"},
-                                {"sp-size", "sequence parallelism is not modelled yet; leave it out"},
-                                {"cp-size", "context parallelism is not modelled yet; leave it out"}};
+constexpr FlagRow kRefused[] = {
+    {"lora-", "LoRA is not modelled yet; give a launch line of full training"},
+    {"use-lora", "LoRA is not modelled yet; give a launch line of full training", "False"},
+    {"use-peft", "adapters are not modelled yet; give a launch line of full training", "False"},
+    {"load-in-", "quantised weights are not modelled yet; give a launch line without"},
+    {"bits", "quantised weights are not modelled yet; give a launch line without"},
+    {"sp-size", "sequence parallelism is not modelled yet; leave it out"},
+    {"cp-size", "context parallelism is not modelled yet; leave it out"}};
 
 /// A shipped model by what the hub calls it, "meta-llama/Llama-2-7b-hf"; empty where there is none.
 std::string shipped_model(const std::string& hub_name) {
@@ -159,7 +160,9 @@ class Reader {
     if (!length && flags_.line(lengths) == 0)
       draft_.refuse(launch_.line, "how long sequences are is in no argument; add --with '--block_size 1024'");
     set("/training/sequence_length", length.value_or(1), lengths);
-    const std::optional<int> updates = flags_.count({"max-steps"});
+    const double steps = flags_.number({"max-steps"}).value_or(-1);  // -1: epochs decide
+    const std::optional<std::int64_t> updates =
+        steps >= 1 ? std::optional(static_cast<std::int64_t>(std::min(steps, 1e9))) : std::nullopt;
     if (!updates)
       draft_.not_modelled(
           flags_.line({"num-train-epochs"}),

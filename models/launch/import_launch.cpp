@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -66,6 +68,36 @@ Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, con
   return machines;
 }
 
+/// Megatron-LM's trainers of other models than decoders, and what a configuration that is not read would say.
+void refuse_other_models(const LaunchLine& launch, const std::string& source) {
+  for (const char* const other :
+       {"bert", "t5", "ict", "vlm", "retro", "mamba", "realm", "vision", "multimodal", "prefix_lm", "diffusion"})
+    if (launch.trainer.starts_with(std::string("pretrain_") + other))
+      throw ScenarioError(
+          {fmt::format("{}:{}: {} trains a model that is not modelled yet; give a launch line of a decoder", source,
+                       launch.line, printable(launch.trainer))});
+  for (const char* const option : {"--use_deepspeed", "--use_fsdp", "--config_file"})
+    if (std::find(launch.launcher.begin(), launch.launcher.end(), option) != launch.launcher.end())
+      throw ScenarioError(
+          {fmt::format("{}:{}: accelerate's {} is not read yet; give the same as arguments of the trainer", source,
+                       launch.line, option)});
+}
+
+/// Variables that change what runs, and are not modelled.
+void tell_environment(const LaunchLine& launch, Draft& draft) {
+  constexpr std::pair<const char*, const char*> kVariables[] = {
+      {"CUDA_LAUNCH_BLOCKING", "each kernel would be waited for"},
+      {"NCCL_IB_DISABLE", "collectives between nodes would go over sockets"},
+      {"NCCL_P2P_DISABLE", "collectives inside a node would go through the host"},
+      {"NCCL_ALGO", "write it as the cluster's tuner"},
+      {"NCCL_PROTO", "write it as the cluster's tuner"},
+      {"NCCL_COLLNET_ENABLE", "write it as the cluster's collnet"}};
+  for (const auto& [name, what] : kVariables)
+    if (const auto found = launch.script.variables.find(name);
+        found != launch.script.variables.end() && found->second.text != "0")
+      draft.not_modelled(0, fmt::format("{}={}: {}", name, found->second.text, what));
+}
+
 /// What the schedule of the script is compared with: ACCO, with gradients of the same type.
 void add_acco(JsonValue& scenario) {
   std::vector<JsonValue>& schedules = scenario.find("schedules")->elements;
@@ -84,9 +116,12 @@ ImportedLaunch import_launch(std::string_view text, const std::string& source, c
         {fmt::format("{}:{}: the arguments of {} are not read yet; those of Megatron-LM's pretrain_gpt.py and "
                      "of Hugging Face's Trainer are",
                      source, launch.line, printable(launch.trainer))});
+  refuse_other_models(launch, source);
   Draft draft(source);
+  tell_environment(launch, draft);
   const Machines machines = machines_of(launch, options, source, draft);
-  const int gpus = machines.nodes * machines.gpus_per_node, replica = hugging_face ? 1 : gpus_of_a_replica(launch);
+  const std::int64_t gpus = std::int64_t{machines.nodes} * machines.gpus_per_node,
+                     replica = hugging_face ? 1 : gpus_of_a_replica(launch);
   draft.put("/name", std::filesystem::path(source).stem().string(), source);
   draft.put("/cluster", machines.cluster, "--cluster");
   if (gpus % replica != 0)
@@ -94,9 +129,9 @@ ImportedLaunch import_launch(std::string_view text, const std::string& source, c
                  fmt::format("a replica of the model takes {} GPUs, and {} nodes have {}; add --nodes {}", replica,
                              machines.nodes, gpus, (replica + machines.gpus_per_node - 1) / machines.gpus_per_node));
   else if (hugging_face)
-    read_hugging_face(launch, options.model, gpus, draft);
+    read_hugging_face(launch, options.model, static_cast<int>(gpus), draft);
   else
-    read_megatron(launch, gpus, machines.gpus_per_node, draft);
+    read_megatron(launch, static_cast<int>(gpus), machines.gpus_per_node, draft);
   for (const std::string& note : launch.script.notes) draft.passed_over(note);
   ImportedLaunch imported = std::move(draft).finish();
   add_acco(imported.scenario);

@@ -24,21 +24,31 @@ std::map<std::string, ShellText> header_of(std::string_view text) {
     at = end + 1;
     ++line;
     if (!each.starts_with("#SBATCH")) continue;
-    each = trimmed(each.substr(7));
-    const std::size_t name_end = std::min(each.find_first_of(" \t="), each.size());
-    std::string name(each.substr(0, name_end));
-    std::string_view value = trimmed(each.substr(std::min(name_end + 1, each.size())));
-    value = value.substr(0, value.find_first_of(" \t"));
-    for (const auto& [shorter, whole] : kShort) {
-      if (name.starts_with(shorter) && name.size() > 2 && name[1] != '-') {  // "-N4"
-        value = each.substr(2);
-        name = whole;
-      } else if (name == shorter) {
-        name = whole;
-      }
+    // "--nodes=4 -C a100  # a comment"
+    std::vector<std::string> words;
+    for (each = each.substr(7); !(each = trimmed(each)).empty() && each.front() != '#';) {
+      const std::size_t word = std::min(each.find_first_of(" \t\r"), each.size());
+      words.emplace_back(each.substr(0, word));
+      each = each.substr(std::min(word + 1, each.size()));
     }
-    if (name.starts_with("--")) name = name.substr(2);
-    header[name] = {std::string(value), "", line};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (!words[i].starts_with('-')) continue;
+      std::string name = words[i], value;
+      const std::size_t equals = name.find('=');
+      const bool shorter = name[1] != '-';
+      if (equals != std::string::npos) {
+        value = name.substr(equals + 1);
+        name.erase(equals);
+      } else if (shorter && name.size() > 2) {  // "-N4"
+        value = name.substr(2);
+        name.erase(2);
+      } else if (i + 1 < words.size() && !words[i + 1].starts_with('-')) {
+        value = words[++i];
+      }
+      for (const auto& [letter, whole] : kShort)
+        if (name == letter) name = std::string("--") + std::string(whole);
+      header[name.substr(std::min<std::size_t>(2, name.size()))] = {value, "", line};
+    }
   }
   return header;
 }
@@ -48,7 +58,8 @@ std::optional<Stated> stated(const std::map<std::string, ShellText>& header, con
   if (found == header.end()) return {};
   const std::string& text = found->second.text;
   // "--gpus-per-node=h100:8", "--gres=gpu:8"
-  const std::optional<int> number = whole_number(text.substr(text.rfind(':') + 1));
+  const std::string first = text.substr(0, text.find(','));
+  const std::optional<int> number = whole_number(first.substr(first.rfind(':') + 1));
   return number ? std::optional<Stated>({*number, found->second.line}) : std::nullopt;
 }
 
@@ -87,6 +98,14 @@ std::string base_name(const std::string& path) { return path.substr(path.rfind('
 bool is_trainer(const std::vector<ShellText>& words, std::size_t i) {
   const std::string name = base_name(words[i].text);
   if (i > 0 && words[i - 1].text == "-m") return words[i].text == "torchtitan.train";
+  // "cp pretrain_gpt.py ." starts nothing.
+  constexpr std::string_view kStarts[] = {"python", "torchrun", "deepspeed",  "accelerate", "srun",
+                                          "mpirun", "mpiexec",  "colossalai", "jsrun"};
+  const auto starts = [&](const ShellText& word) {
+    return std::any_of(std::begin(kStarts), std::end(kStarts),
+                       [&](std::string_view each) { return base_name(word.text).starts_with(each); });
+  };
+  if (i > 0 && std::none_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), starts)) return false;
   return name.ends_with(".py") && (name.starts_with("pretrain_") || name.starts_with("finetune_") ||
                                    name.starts_with("run_clm") || name == "train.py" || name == "pretrain.py");
 }
@@ -163,6 +182,7 @@ LaunchLine read_launch_line(std::string_view text, const std::string& source, co
   }
   launch.trainer = base_name(starts->words[place].text);
   launch.line = starts->words[place].line;
+  for (std::size_t i = 0; i < place; ++i) launch.launcher.push_back(starts->words[i].text);
   launch.arguments.assign(starts->words.begin() + static_cast<std::ptrdiff_t>(place) + 1, starts->words.end());
   launch.arguments.insert(launch.arguments.end(), added.begin(), added.end());
   read_launcher(starts->words, place, launch);

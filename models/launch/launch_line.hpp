@@ -20,7 +20,8 @@ struct Stated {
 struct LaunchLine {
   std::string trainer;  ///< the file's name, or the module's behind "-m"
   int line = 0;
-  std::vector<ShellText> arguments{};  ///< what follows it
+  std::vector<std::string> launcher{};  ///< what stands before it
+  std::vector<ShellText> arguments{};   ///< what follows it
   std::optional<Stated> nodes{}, gpus_per_node{};
   std::string device_hint{};  ///< "a100", of the batch system's header
   ShellScript script{};

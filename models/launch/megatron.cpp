@@ -28,6 +28,11 @@ constexpr std::string_view kTaken[] = {"num-layers",
                                        "num-query-groups",
                                        "num-key-value-heads",
                                        "swiglu",
+                                       "glu-activation",
+                                       "train-tokens",
+                                       "activations-checkpoint-method",
+                                       "make-vocab-size-divisible-by",
+
                                        "squared-relu",
                                        "openai-gelu",
                                        "quick-geglu",
@@ -135,6 +140,7 @@ class Reader {
     read_schedule();
     read_recomputation();
     read_kernels();
+    if (flags_.value_of("num-experts") == "1") flags_.pass_over("moe-");
     flags_.sort_unread();
   }
 
@@ -155,7 +161,8 @@ class Reader {
     const int layers = required({"num-layers"}, "32").value_or(1),
               width = required({"hidden-size"}, "4096").value_or(1),
               heads = required({"num-attention-heads"}, "32").value_or(1);
-    const bool gated = flags_.on("swiglu") || flags_.on("quick-geglu"), squared = flags_.on("squared-relu");
+    const bool gated = flags_.on("swiglu") || flags_.on("quick-geglu") || flags_.text({"glu-activation"}).has_value(),
+               squared = flags_.on("squared-relu");
     layers_ = layers;
     const ModelFamily& family = plain_family(gated);
     const auto key = [](const char* name) { return std::string("/model/") + name; };
@@ -220,8 +227,7 @@ class Reader {
       return draft_.refuse(line > 0 ? line : launch_.line,
                            "how many entries the tokenizer has is in no argument; add --with '--vocab-size 32000'");
     }
-    constexpr int kMultiple = 128;
-    const int each = kMultiple * tensor_;
+    const std::int64_t each = std::int64_t{flags_.count({"make-vocab-size-divisible-by"}).value_or(128)} * tensor_;
     set("/model/vocab_size", padded ? *padded : (*entries + each - 1) / each * each,
         {"padded-vocab-size", "pad-vocab-size-to", "vocab-size", "tokenizer-type", "vocab-file"});
   }
@@ -254,9 +260,11 @@ class Reader {
       draft_.set("/training/gradient_accumulation_steps", 1, 0);
     const double samples = global ? *global : static_cast<double>(micro.value_or(1)) * gpus_ / (tensor_ * stages_);
     const std::optional<double> updates = flags_.number({"train-iters"}), all = flags_.number({"train-samples"});
-    const double tokens = (all ? *all : updates.value_or(1) * samples) * sequence_;
-    set("/training/train_tokens", static_cast<std::int64_t>(tokens), {"train-samples", "train-iters"});
-    if (!all && !updates)
+    double tokens = (all ? *all : updates.value_or(1) * samples) * sequence_;
+    if (const std::optional<double> most = flags_.number({"train-tokens"}))
+      tokens = all || updates ? std::min(tokens, *most) : *most;
+    set("/training/train_tokens", static_cast<std::int64_t>(tokens), {"train-samples", "train-iters", "train-tokens"});
+    if (!all && !updates && !flags_.has("train-tokens"))
       draft_.not_modelled(launch_.line, "--train-iters is not there: the training is one update long here");
   }
 
@@ -288,18 +296,20 @@ class Reader {
     const bool stages_near = flags_.on("use-tp-pp-dp-mapping"), plain = flags_.on("no-overlap-p2p-communication");
     const std::optional<int> each = flags_.count({"num-layers-per-virtual-pipeline-stage"}),
                              own = flags_.count({"num-virtual-stages-per-pipeline-rank"});
+    chunks_ = own.value_or(each ? std::max(1, layers_ / stages_ / *each) : 1);
+    if (each && layers_ % (stages_ * *each) != 0)
+      draft_.not_modelled(flags_.line({"num-layers-per-virtual-pipeline-stage"}),
+                          fmt::format("{} blocks on {} stages are no chunks of {}: {} chunks a stage are taken",
+                                      layers_, stages_, *each, chunks_));
     read_stages();
     if (stages_ < 2) return;
     set("/training/parallel/pipeline_parallel_size", stages_, {"pipeline-model-parallel-size"});
     if (stages_near) set("/training/parallel/order", "tp-cp-ep-pp-dp", {"use-tp-pp-dp-mapping"});
-    int chunks = own.value_or(chunks_);
-    if (each) chunks = std::max(1, layers_ / stages_ / *each);
-    if (chunks < 2) return;
-    set("/training/parallel/virtual_pipeline_stages", chunks,
+    if (chunks_ < 2) return;
+    set("/training/parallel/virtual_pipeline_stages", chunks_,
         {"num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank",
          "pipeline-model-parallel-layout"});
     if (plain) set("/training/parallel/overlap_p2p", false, {"no-overlap-p2p-communication"});
-    chunks_ = chunks;
   }
 
   /// How many blocks each stage or chunk has, where it is said.
@@ -338,8 +348,13 @@ class Reader {
              : embedding ? "account-for-embedding-in-pipeline-split"
                          : "account-for-loss-in-pipeline-split";
       const int before = both || embedding ? 1 : 0, after = both || loss ? 1 : 0;
-      if ((layers_ + before + after) % stages_ != 0) return;
-      blocks.assign(static_cast<std::size_t>(stages_), (layers_ + before + after) / stages_);
+      const int parts = stages_ * (both ? 1 : chunks_);
+      if ((layers_ + before + after) % parts != 0)
+        return draft_.not_modelled(flags_.line({name}),
+                                   fmt::format("{} blocks and the ends do not share {} parts equally: here blocks are "
+                                               "shared as the framework does by itself",
+                                               layers_, parts));
+      blocks.assign(static_cast<std::size_t>(parts), (layers_ + before + after) / parts);
       blocks.front() -= before;
       blocks.back() -= after;
     }
@@ -362,7 +377,7 @@ class Reader {
         times = std::clamp(whole_number(layout.substr(digits, end - digits)).value_or(1), 0, 10'000);
         i = end - 1;
       }
-      for (int k = 0; k < times; ++k) flat += part;
+      for (int k = 0; k < times && flat.size() < 100'000; ++k) flat += part;
     }
     std::vector<int> blocks(1);
     for (const char c : flat) {
@@ -437,7 +452,8 @@ class Reader {
   }
 
   void read_recomputation() {
-    const bool selective = flags_.on("recompute-activations"), all = flags_.on("checkpoint-activations");
+    const bool selective = flags_.on("recompute-activations"),
+               all = flags_.on("checkpoint-activations") || flags_.text({"activations-checkpoint-method"}).has_value();
     const std::string granularity = flags_.text({"recompute-granularity"})
                                         .value_or(all         ? "full"
                                                   : selective ? "selective"
@@ -489,10 +505,10 @@ void read_megatron(const LaunchLine& launch, int gpus, int gpus_per_node, Draft&
   Reader(launch, gpus, gpus_per_node, draft).read();
 }
 
-int gpus_of_a_replica(const LaunchLine& launch) {
+std::int64_t gpus_of_a_replica(const LaunchLine& launch) {
   Draft none("");
   Flags flags = flags_of(launch, none);
-  return flags.count({"tensor-model-parallel-size", "model-parallel-size"}).value_or(1) *
+  return std::int64_t{flags.count({"tensor-model-parallel-size", "model-parallel-size"}).value_or(1)} *
          (flags.has("no-pipeline-parallel") ? 1 : flags.count({"pipeline-model-parallel-size"}).value_or(1));
 }
 

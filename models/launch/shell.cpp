@@ -177,7 +177,7 @@ class Interpreter {
           at_ += std::string_view(closing).size();
           return closing;
         }
-      const std::string next = next_word();
+      std::string next = next_word();
       for (const char* const closing : {"then", "elif", "else", "fi", "do", "done", "esac", "}"})
         if (next == closing) {
           at_ += next.size();
@@ -230,9 +230,11 @@ class Interpreter {
     const int line = lines_.line_at(at_);
     const std::string next = next_word();
     if (follows("((")) return arithmetic(live);
-    if (peek() == '(') {
+    if (peek() == '(') {  // whose variables end with it
       take();
+      const ShellVariables before = live ? state_.variables : ShellVariables();
       list(live);
+      if (live) state_.variables = before;
       return finish(Status::kTrue);
     }
     if (next == "{") {
@@ -346,6 +348,12 @@ class Interpreter {
     const std::string inside(text_.substr(at_ + 2, end - at_ - 4));
     while (at_ < end) take();
     if (!live) return Status::kTrue;
+    if (inside.find('=') != std::string::npos && inside.find("==") == std::string::npos &&
+        inside.find("<=") == std::string::npos && inside.find(">=") == std::string::npos &&
+        inside.find("!=") == std::string::npos) {
+      note(lines_.line_at(at_), fmt::format("is not followed: (({}))", printable(inside)));
+      return Status::kTrue;
+    }
     const std::string value = words_.calculated(inside, lines_.line_at(at_));
     why_ = unknown_of(value);
     return why_.empty() ? status_of(value != "0") : Status::kUnknown;
@@ -377,37 +385,48 @@ class Interpreter {
     return tested(words);
   }
 
-  /// Whether what stands between [ and ] holds: comparisons, joined by -a, -o, && and || from left to right.
+  /// Whether what stands between [ and ] holds: "or" binds least, then "and", then "not"; brackets hold together.
   Status tested(const std::vector<std::string>& words) {
-    Status all = Status::kTrue;
-    bool either = false, first = true;
-    for (std::size_t begin = 0; begin <= words.size();) {
-      std::size_t end = begin;
-      const auto joins = [&](const std::string& text) {
-        return text == "-a" || text == "-o" || text == "&&" || text == "||";
-      };
-      while (end < words.size() && !joins(words[end])) ++end;
-      const Status one = compared({words.begin() + begin, words.begin() + end});
-      if (first)
-        all = one;
-      else if (either)
-        all = all == Status::kTrue || one == Status::kTrue         ? Status::kTrue
-              : all == Status::kUnknown || one == Status::kUnknown ? Status::kUnknown
-                                                                   : Status::kFalse;
-      else
-        all = all == Status::kFalse || one == Status::kFalse       ? Status::kFalse
-              : all == Status::kUnknown || one == Status::kUnknown ? Status::kUnknown
-                                                                   : Status::kTrue;
-      first = false;
-      if (end < words.size()) either = words[end] == "-o" || words[end] == "||";
-      begin = end + 1;
+    std::size_t at = 0;
+    return either(words, at);
+  }
+  Status either(const std::vector<std::string>& words, std::size_t& at) {
+    const Deeper deeper(nested_, state_.source, lines_.line_at(at_));
+    Status all = both(words, at);
+    while (at < words.size() && (words[at] == "-o" || words[at] == "||")) {
+      const Status one = both(words, ++at);
+      if (all != Status::kTrue && one != Status::kFalse) all = one;
     }
     return all;
   }
+  Status both(const std::vector<std::string>& words, std::size_t& at) {
+    Status all = one_test(words, at);
+    while (at < words.size() && (words[at] == "-a" || words[at] == "&&")) {
+      const Status one = one_test(words, ++at);
+      if (all != Status::kFalse && one != Status::kTrue) all = one;
+    }
+    return all;
+  }
+  Status one_test(const std::vector<std::string>& words, std::size_t& at) {
+    bool inverse = false;
+    for (; at < words.size() && words[at] == "!"; ++at) inverse = !inverse;
+    Status status = Status::kFalse;
+    if (at < words.size() && words[at] == "(") {
+      status = either(words, ++at);
+      if (at < words.size() && words[at] == ")") ++at;
+    } else {
+      const std::size_t begin = at;
+      const auto ends = [](const std::string& word) {
+        return word == "-a" || word == "-o" || word == "&&" || word == "||" || word == ")";
+      };
+      while (at < words.size() && (!ends(words[at]) || at == begin)) ++at;
+      status = compared(
+          {words.begin() + static_cast<std::ptrdiff_t>(begin), words.begin() + static_cast<std::ptrdiff_t>(at)});
+    }
+    return inverse ? negated(status) : status;
+  }
 
-  Status compared(std::vector<std::string> words) {
-    std::erase_if(words, [](const std::string& each) { return each == "(" || each == ")"; });
-    if (!words.empty() && words.front() == "!") return negated(compared({words.begin() + 1, words.end()}));
+  Status compared(const std::vector<std::string>& words) {
     for (const std::string& each : words)
       if (why_ = unknown_of(each); !why_.empty()) return Status::kUnknown;
     if (words.size() < 2) return status_of(!words.empty() && !words[0].empty());
@@ -526,8 +545,10 @@ class Interpreter {
         state_.count(field.text.size());
         words.push_back(std::move(field));
       }
-    for (std::size_t i = 0; i < first; ++i) assign(raw[i]);
-    if (words.empty()) return Status::kTrue;
+    if (words.empty()) {  // before a command they are that command's alone
+      for (std::size_t i = 0; i < first; ++i) assign(raw[i]);
+      return Status::kTrue;
+    }
     const std::string program = plain(words.front().text);
     if (program == ":" || program == "true") return Status::kTrue;
     if (program == "false") return Status::kFalse;
@@ -547,12 +568,21 @@ class Interpreter {
     }
     if (const auto body = state_.functions.find(program); body != state_.functions.end()) {
       const std::string text = body->second;
+      const ShellVariables before = state_.variables;
+      for (std::size_t i = 1; i < words.size() && i < 10; ++i) state_.variables[std::to_string(i)] = {words[i].text};
       Interpreter(state_, text, line, depth_ + 1, prefix_).run();
+      for (std::size_t i = 1; i < 10; ++i) {  // its own arguments end with it
+        const std::string place = std::to_string(i);
+        state_.variables.erase(place);
+        if (before.contains(place)) state_.variables[place] = before.at(place);
+      }
       return Status::kTrue;
     }
-    if (program == "cat" || program == "echo" || program == "printf" || program == "tee")
+    const bool into_a_variable = program == "printf" && words.size() > 1 && words[1].text == "-v";
+    if (program == "cat" || program == "echo" || program == "tee" || (program == "printf" && !into_a_variable))
       return written(words, output, input);
-    if (program == "source" || program == "." || program == "eval")
+    if (program == "source" || program == "." || program == "eval" || program == "let" || program == "read" ||
+        into_a_variable)
       note(line,
            fmt::format("{} is not followed: {}", program, words.size() > 1 ? printable(plain(words[1].text)) : ""));
     list_command(words);
@@ -610,7 +640,10 @@ class Interpreter {
     std::vector<std::string> made;
     if (raw.array) {
       for (const RawWord& element : raw.elements)
-        for (const ShellText& field : words_.fields_of(element)) made.push_back(line_mark(field.line) + field.text);
+        for (const ShellText& field : words_.fields_of(element)) {
+          made.push_back(line_mark(field.line) + field.text);
+          state_.count(made.back().size());
+        }
       std::vector<std::string>& variable = state_.variables[name];
       if (!more) variable.clear();
       variable.insert(variable.end(), made.begin(), made.end());

@@ -46,6 +46,7 @@ std::size_t end_of_quoted(std::string_view text, std::size_t at, int nested) {
   for (; at < text.size() && text[at] != quote; ++at) {
     if (quote == '\'') continue;
     if (text[at] == '\\') ++at;
+    if (quote == '"' && at < text.size() && text[at] == '`') at = end_of_quoted(text, at, nested + 1) - 1;
     if (quote == '"' && text[at] == '$' && at + 1 < text.size() && (text[at + 1] == '(' || text[at + 1] == '{'))
       at = end_of_group(text, at + 1, nested + 1) - 1;
   }
@@ -274,7 +275,9 @@ void ShellWords::modified(const std::string& name, const std::string& rest, int 
   }
   if (what == '+')
     return has ? insert(text_of({other, line}), line, fields, quoted) : is_set(name) ? void() : unknown();
-  if ((what != '%' && what != '#') || colon || !unknown_of(value).empty()) return unknown();
+  constexpr std::size_t kMostMatched = 4096;  // each part of it is held against the pattern
+  if ((what != '%' && what != '#') || colon || !unknown_of(value).empty() || value.size() > kMostMatched)
+    return unknown();
   const bool longest = !other.empty() && other[0] == what;
   const std::string pattern = plain(text_of({longest ? other.substr(1) : other, line}));
   fields.add(without(plain(value), pattern, what == '%', longest), quoted);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "models/base/standard_input.hpp"
@@ -36,6 +37,8 @@ std::vector<Option> launch_options() {
 }
 
 bool is_launch_script(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return false;  // a pipe can be read but once
   for (const char* const ending : {".sh", ".bash", ".slurm", ".sbatch", ".job"})
     if (path.ends_with(ending)) return true;
   std::ifstream file(path);
@@ -55,6 +58,14 @@ ImportedLaunch launch_asked(const std::string& path, const Arguments& arguments)
                         .model = arguments.text("--model"),
                         .nodes = arguments.given("--nodes") ? arguments.whole("--nodes") : 0,
                         .with = arguments.texts("--with")});
+}
+
+void refuse_launch_script(const std::string& path, const std::string& verb) {
+  if (is_launch_script(path))
+    throw ScenarioError(
+        {fmt::format("{}: is a launch script, and {} takes scenarios; write one first: accosim import launch {} "
+                     "--cluster NAME -o mine.json",
+                     printable(path, 300), verb, in_shell(path))});
 }
 
 void refuse_launch_options(const Arguments& arguments) {

@@ -16,6 +16,8 @@ std::vector<Option> launch_options();
 bool is_launch_script(const std::string& path);
 /// The scenario that a script becomes; "-" is standard input. Throws ScenarioError.
 ImportedLaunch launch_asked(const std::string& path, const Arguments& arguments);
+/// Refuses a script where many settings of a scenario are tried.
+void refuse_launch_script(const std::string& path, const std::string& verb);
 /// Refuses the options where the scenario is no script.
 void refuse_launch_options(const Arguments& arguments);
 

@@ -53,5 +53,11 @@ TEST(Launch, WhatNoScriptSaysIsAskedFor) {
   expect_told(accosim({"import", "launch", "README.md", "--cluster", "dgx-h100-4x8"}), 1, "no line starts a trainer");
 }
 
+TEST(Launch, SearchesTakeScenarios) {
+  for (const char* const verb : {"advise", "sweep"})
+    expect_told(accosim({verb, kScript, "--cluster", "dgx-h100-4x8", "--over", "micro_batch"}), 1,
+                "write one first: accosim import launch scenarios/how-to/train.sh");
+}
+
 }  // namespace
 }  // namespace accosim

@@ -24,6 +24,7 @@
 #include "reports/advise/advice_report.hpp"
 #include "reports/console_rows.hpp"
 #include "sim/advise/advice.hpp"
+#include "sim/app/launch.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/counted.hpp"
@@ -321,6 +322,7 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
 }
 
 ExitCode advise(const Arguments& arguments) {
+  refuse_launch_script(arguments.text("scenario"), "advise");
   const LoadedScenario loaded = load_asked(arguments);
   const std::string& output = arguments.text("--output");
   check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));

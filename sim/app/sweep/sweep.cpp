@@ -18,6 +18,7 @@
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
+#include "sim/app/launch.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/sweep/counted.hpp"
@@ -78,6 +79,8 @@ std::vector<Option> work_options() {
 /// The points of the options, of a scenario or a file of a sweep.
 Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
   const std::string& path = arguments.text("scenario");
+  refuse_launch_script(path, "sweep");
+  refuse_launch_options(arguments);
   std::string text;
   if (read_text_file(path, text, kMostSweepBytes).empty() && is_sweep(text)) {
     inputs.push_back(path);

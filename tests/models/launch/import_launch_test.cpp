@@ -43,7 +43,6 @@ struct Case {
   const char* pointer;
   const char* value;
 };
-void PrintTo(const Case& each, std::ostream* out) { *out << each.name; }
 
 class MegatronArguments : public testing::TestWithParam<Case> {};
 TEST_P(MegatronArguments, SayWhatTheScenarioHas) {
@@ -121,6 +120,15 @@ const Case kCases[] = {
     {"grouped", "--swiglu --group-query-attention --num-query-groups 4", "/model/num_key_value_heads", "4"},
     {"not_grouped", "--swiglu --num-query-groups 4", "/model/num_key_value_heads", "16"},
     {"untied", "--untie-embeddings-and-output-weights", "/model/tie_word_embeddings", "false"},
+    {"vocabulary_by_its_own_multiple", "--make-vocab-size-divisible-by 8192 --tensor-model-parallel-size 2",
+     "/model/vocab_size", "65536"},  // 4 x 16,384
+    {"gated_by_its_older_name", "--glu-activation swiglu", "/model/model_type", "\"llama\""},
+    {"tokens_at_most", "--train-tokens 1_000_000", "/training/train_tokens", "1000000"},
+    {"embedding_as_a_block_of_chunks",
+     "--num-layers 14 --pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2 "
+     "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+     "/training/parallel/stage_layers", "[1,2,2,2,2,2,2,1]"},
+    {"one_expert_is_none", "--num-experts 1 --moe-loss-coeff 0.01", "/model/model_type", "\"gpt2\""},
     {"deepspeed", "--deepspeed --zero-stage 1", "/training/framework", "\"deepspeed\""},
     {"deepspeed_stage", "--deepspeed --zero-stage 1", "/schedules/0/name", "\"zero1\""},
     {"compared_with_acco", "", "/schedules/1/name", "\"acco\""},
@@ -135,6 +143,10 @@ TEST(ImportLaunch, RefusesByNameWhatIsNotModelled) {
   EXPECT_EQ(refusal(kBase + "--num-experts 1 --context-parallel-size 1"), "");
   EXPECT_NE(refusal(kBase + "--context-parallel-size 2").find("context parallelism"), std::string::npos);
   EXPECT_NE(refusal(kBase + "--multi-latent-attention --mtp-num-layers 1").find("multi-token"), std::string::npos);
+  EXPECT_NE(refusal(kBase + "--tensor-model-parallel-size 65536 --pipeline-model-parallel-size 65536")
+                .find("a replica of the model takes 4294967296"),
+            std::string::npos);
+  EXPECT_NE(refusal(kBase + "--num-experts 8 --moe-loss-coeff 0.01").find("--moe-loss-coeff"), std::string::npos);
   EXPECT_NE(refusal(kBase + "--optimizer muon").find("AdamW"), std::string::npos);
   EXPECT_NE(refusal(kBase + "--micro-batch-size two").find("write a number"), std::string::npos);
 }
@@ -160,6 +172,8 @@ TEST(ImportLaunch, TakesNodesFromTheHeaderTheLauncherOrTheOption) {
               "/cluster/nodes/0/count");
   };
   EXPECT_EQ(nodes("#SBATCH --nodes=16\t# many\n" + run), "16");
+  EXPECT_EQ(nodes("#SBATCH --nodes=3\r\n" + run), "3");
+  EXPECT_EQ(nodes("#SBATCH --gres=gpu:8,nvme:1 --nodes 5 # five\n" + run), "5");
   EXPECT_EQ(nodes("#SBATCH -N 8\n#SBATCH --gres=gpu:h100:8\n" + run), "8");
   EXPECT_EQ(nodes("#SBATCH --ntasks=64\n#SBATCH --ntasks-per-node=8\n" + run), "8");
   EXPECT_EQ(nodes("#SBATCH --nodes=16\n" + run, 2), "2");
@@ -205,6 +219,10 @@ TEST(ImportLaunch, NeedsOneLineThatStartsATraining) {
   };
   EXPECT_NE(why("echo nothing").find("no line starts a trainer"), std::string::npos);
   EXPECT_NE(why("for m in 1 2; do torchrun pretrain_gpt.py --micro-batch-size $m; done").find("a loop is not followed"),
+            std::string::npos);
+  EXPECT_NE(why("cp pretrain_gpt.py .").find("no line starts a trainer"), std::string::npos);
+  EXPECT_NE(why("python pretrain_bert.py").find("a model that is not modelled yet"), std::string::npos);
+  EXPECT_NE(why("accelerate launch --use_fsdp run_clm.py --model_name_or_path gpt2").find("accelerate's --use_fsdp"),
             std::string::npos);
   EXPECT_NE(why("python pretrain_gpt.py\npython pretrain_gpt.py").find("a second line starts a training"),
             std::string::npos);

@@ -30,8 +30,6 @@ struct Quirk {
   const char* words;
 };
 
-void PrintTo(const Quirk& quirk, std::ostream* out) { *out << quirk.name; }
-
 class ShellQuirks : public testing::TestWithParam<Quirk> {};
 
 TEST_P(ShellQuirks, AreReadAsAShellDoes) { EXPECT_EQ(words(GetParam().script), GetParam().words); }
@@ -96,6 +94,12 @@ constexpr Quirk kQuirks[] = {
     {"what_nobody_sets", "run --x $X", "[run] [--x] [$X?]"},
     {"without_an_ending", "P=model.json\nrun ${P%.json} ${P#mod}", "[run] [model] [el.json]"},
     {"length", "P=abcd\nrun ${#P}", "[run] [4]"},
+    {"backticks_with_quotes_in_a_text", "A=\" --lr `bc <<< \"1; 2/10\"` --x 1 \"\nrun $A",
+     "[run] [--lr] [`bc <<< \"1; 2/10\"`?] [--x] [1]"},
+    {"and_before_or", "[[ 1 == 1 || 1 == 2 && 1 == 2 ]] && X=1\nrun $X", "[run] [1]"},
+    {"brackets_in_a_condition", "X=0\n[[ 1 == 2 && ( 1 == 2 || 1 == 1 ) ]] && X=1\nrun $X", "[run] [0]"},
+    {"subshell", "X=1\n(X=2)\nrun $X", "[run] [1]"},
+    {"arguments_of_a_function", "f() { run $1; }\nf 4", "[run] [4]"},
     {"set_before_a_command", "N=3 run $N", "[run] [$N?]"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ShellQuirks, testing::ValuesIn(kQuirks),
@@ -136,6 +140,11 @@ TEST(Shell, IsBoundedInTimeAndMemory) {
            "f() { f; f; }\nf",  //
            "A=aaaaaaaaaaaaaaaa\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\n"
            "A=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A\nA=$A$A$A$A$A$A$A$A",  // 4 GB
+           "A=(a a a a a a a a)\nA=(${A[@]} ${A[@]} ${A[@]} ${A[@]})\nA=(${A[@]} ${A[@]} ${A[@]} ${A[@]})\nA=(${A[@]} "
+           "${A[@]} "
+           "${A[@]} ${A[@]})\nA=(${A[@]} ${A[@]} ${A[@]} ${A[@]})\nA=(${A[@]} ${A[@]} ${A[@]} ${A[@]})\nA=(${A[@]} "
+           "${A[@]} ${A[@]} "
+           "${A[@]})\nA=(${A[@]} ${A[@]} ${A[@]} ${A[@]})\nA=(${A[@]} ${A[@]} ${A[@]} ${A[@]})",
            "A='bash -c \"$A\"'\nbash -c \"$A\"",
        })
     try {
