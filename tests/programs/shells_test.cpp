@@ -55,7 +55,7 @@ using Words = std::vector<std::string>;
 TEST(BashCompletion, OffersVerbsOptionsAndTheirValues) {
   EXPECT_EQ(offered({"accosim", "comp"}), (Words{"compare", "completion"}));
   EXPECT_EQ(offered({"accosim", "--v"}), Words{"--version"});
-  EXPECT_EQ(offered({"accosim", "import", ""}), (Words{"launch", "nccl-tests"}));
+  EXPECT_EQ(offered({"accosim", "import", ""}), (Words{"nccl-tests", "launch"}));
   EXPECT_EQ(offered({"accosim", "import", "nccl-tests", "--f"}), (Words{"--force", "--fabric"}));
   EXPECT_EQ(offered({"accosim", "compare", "--net"}), Words{"--network"});
   EXPECT_EQ(offered({"accosim", "compare", "x.json", "--network", ""}), (Words{"simgrid", "reference"}));
