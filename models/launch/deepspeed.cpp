@@ -41,6 +41,27 @@ bool is_on(const JsonValue& value) {
                                            : value.kind == JsonKind::kText && value.text != "none";
 }
 
+/// What makes another training of it is refused, what is not modelled told.
+void sort_others(const ConfigFile& config, Draft& draft) {
+  const auto number = [&](const char* pointer) { return config.find(pointer, JsonKind::kNumber); };
+  const auto text = [&](const char* pointer) { return config.find(pointer, JsonKind::kText); };
+  if (const JsonValue* const device = text("/zero_optimization/offload_param/device");
+      device != nullptr && device->text != "none")
+    draft.refuse(
+        0, config.origin(*device) + ": offload_param: parameters on the host are not modelled yet; write \"none\"");
+  if (const JsonValue* const ranks = number("/sequence_parallel_size"); ranks != nullptr && ranks->number > 1)
+    draft.refuse(0, config.origin(*ranks) +
+                        ": sequence_parallel_size: DeepSpeed's sequence parallelism is not modelled yet; write 1");
+  if (const JsonValue* const optimizer = text("/optimizer/type");
+      optimizer != nullptr && lower(optimizer->text) != "adam" && lower(optimizer->text) != "adamw")
+    draft.refuse(0, fmt::format("{}: optimizer {}: of optimizers only AdamW is modelled", config.origin(*optimizer),
+                                in_quotes(optimizer->text)));
+  for (const Unmodelled& row : kUnmodelled)
+    if (const JsonValue* const value = at_pointer(config.root, row.pointer); value != nullptr && is_on(*value))
+      draft.passed_over(
+          fmt::format("{}: {}: {}", config.origin(*value), std::string_view(row.pointer).substr(1), row.what));
+}
+
 }  // namespace
 
 const JsonValue* ConfigFile::find(const char* pointer, JsonKind kind) const {
@@ -127,21 +148,7 @@ void read_deepspeed(const ConfigFile& config, Draft& draft) {
       draft.refuse(0,
                    config.origin(*device) + ": the optimizer on a disk is not modelled yet; write \"cpu\" or \"none\"");
   }
-  if (const JsonValue* const device = text("/zero_optimization/offload_param/device");
-      device != nullptr && device->text != "none")
-    draft.refuse(
-        0, config.origin(*device) + ": offload_param: parameters on the host are not modelled yet; write \"none\"");
-  if (const JsonValue* const ranks = number("/sequence_parallel_size"); ranks != nullptr && ranks->number > 1)
-    draft.refuse(0, config.origin(*ranks) +
-                        ": sequence_parallel_size: DeepSpeed's sequence parallelism is not modelled yet; write 1");
-  if (const JsonValue* const optimizer = text("/optimizer/type");
-      optimizer != nullptr && lower(optimizer->text) != "adam" && lower(optimizer->text) != "adamw")
-    draft.refuse(0, fmt::format("{}: optimizer {}: of optimizers only AdamW is modelled", config.origin(*optimizer),
-                                in_quotes(optimizer->text)));
-  for (const Unmodelled& row : kUnmodelled)
-    if (const JsonValue* const value = at_pointer(config.root, row.pointer); value != nullptr && is_on(*value))
-      draft.passed_over(
-          fmt::format("{}: {}: {}", config.origin(*value), std::string_view(row.pointer).substr(1), row.what));
+  sort_others(config, draft);
 }
 
 }  // namespace accosim
