@@ -110,7 +110,7 @@ void read_deepspeed(const ConfigFile& config, Draft& draft) {
   const auto text = [&](const char* pointer) { return config.find(pointer, JsonKind::kText); };
   const JsonValue *const stage = number("/zero_optimization/stage"), *const bf16 = flag("/bf16/enabled"),
                          *const fp16 = flag("/fp16/enabled");
-  const int level = stage == nullptr ? 0 : std::clamp(static_cast<int>(stage->number), 0, 3);
+  const int level = stage == nullptr ? 0 : static_cast<int>(std::clamp(stage->number, 0.0, 3.0));
   if (stage != nullptr) set("/schedules/0/name", plain_schedule(static_cast<Sharding>(level)).name, *stage);
   if (bf16 != nullptr && bf16->boolean) set("/training/precision", "bf16", *bf16);
   if (fp16 != nullptr && fp16->boolean) set("/training/precision", "fp16", *fp16);

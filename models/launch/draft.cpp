@@ -56,6 +56,7 @@ void Draft::without_effect(int line, const std::string& what) {
 void Draft::not_modelled(int line, const std::string& what) {
   result_.not_modelled.push_back(fmt::format("{}: {}", at_line(line), printable(what, 400)));
 }
+void Draft::passed_over(const std::string& note) { result_.not_modelled.push_back(printable(note, 600)); }
 void Draft::refuse(int line, const std::string& what) {
   errors_.push_back(fmt::format("{}: {}", at_line(line), printable(what, 600)));
 }

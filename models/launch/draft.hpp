@@ -38,7 +38,7 @@ class Draft {
   void without_effect(int line, const std::string& what);
   void not_modelled(int line, const std::string& what);
   /// A part of the script, with its place, that was not evaluated.
-  void passed_over(const std::string& note) { result_.not_modelled.push_back(note); }
+  void passed_over(const std::string& note);
   /// What is wrong, or asked for, with what to write instead.
   void refuse(int line, const std::string& what);
   bool good() const { return errors_.empty(); }

@@ -167,8 +167,9 @@ class Reader {
       draft_.not_modelled(
           flags_.line({"num-train-epochs"}),
           "epochs depend on the dataset: the training is one update long here; --with '--max_steps N' says more");
-    set("/training/train_tokens", std::int64_t{micro} * accumulation * gpus_ * updates.value_or(1) * length.value_or(1),
-        {"max-steps"});
+    const double tokens = static_cast<double>(micro) * accumulation * gpus_ * static_cast<double>(updates.value_or(1)) *
+                          length.value_or(1);
+    set("/training/train_tokens", static_cast<std::int64_t>(std::min(tokens, 1e18)), {"max-steps"});
   }
 
   void read_precision() {

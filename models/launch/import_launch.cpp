@@ -124,7 +124,11 @@ ImportedLaunch import_launch(std::string_view text, const std::string& source, c
                      replica = hugging_face ? 1 : gpus_of_a_replica(launch);
   draft.put("/name", std::filesystem::path(source).stem().string(), source);
   draft.put("/cluster", machines.cluster, "--cluster");
-  if (gpus % replica != 0)
+  constexpr std::int64_t kMostGpus = 1 << 20;
+  if (gpus > kMostGpus)
+    draft.refuse(launch.line, fmt::format("{} nodes have {} GPUs, which is more than {}; add --nodes N", machines.nodes,
+                                          gpus, kMostGpus));
+  else if (gpus % replica != 0)
     draft.refuse(launch.line,
                  fmt::format("a replica of the model takes {} GPUs, and {} nodes have {}; add --nodes {}", replica,
                              machines.nodes, gpus, (replica + machines.gpus_per_node - 1) / machines.gpus_per_node));

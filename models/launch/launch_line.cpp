@@ -60,7 +60,9 @@ std::optional<Stated> stated(const std::map<std::string, ShellText>& header, con
   // "--gpus-per-node=h100:8", "--gres=gpu:8"
   const std::string first = text.substr(0, text.find(','));
   const std::optional<int> number = whole_number(first.substr(first.rfind(':') + 1));
-  return number ? std::optional<Stated>({*number, found->second.line}) : std::nullopt;
+  constexpr int kMost = 10'000;  // so that products of two fit
+  return number && *number > 0 && *number <= kMost ? std::optional<Stated>({*number, found->second.line})
+                                                   : std::nullopt;
 }
 
 /// Nodes and GPUs a node as the header has them, and the variables that the batch system sets by it.
@@ -122,7 +124,7 @@ void read_launcher(const std::vector<ShellText>& words, std::size_t end, LaunchL
         const ShellText& value = joined || i + 1 >= end ? words[i] : words[i + 1];
         std::string text = joined ? word.substr(name.size() + 1) : value.text;
         text = text.substr(0, text.find(':'));  // of "MIN:MAX" nodes the fewest
-        if (const std::optional<int> number = whole_number(text); number && *number > 0)
+        if (const std::optional<int> number = whole_number(text); number && *number > 0 && *number <= 1'000'000)
           found = Stated{*number, value.line};
       }
     return found;
@@ -161,6 +163,10 @@ LaunchLine read_launch_line(std::string_view text, const std::string& source, co
   const std::vector<ShellText> added = arguments_of(more, variables);
   read_header(text, launch, variables);
   launch.script = read_shell(text, source, variables);
+  if (const auto header = header_of(text); header.contains("nodes") && !launch.nodes)  // "2-4"
+    launch.script.notes.push_back(
+        fmt::format("{}:{}: --nodes={} is no one number: add --nodes N, or the cluster's are taken", source,
+                    header.at("nodes").line, printable(header.at("nodes").text)));
   const ShellCommand* starts = nullptr;
   std::size_t place = 0;
   for (const ShellCommand& command : launch.script.commands)

@@ -194,7 +194,7 @@ class Reader {
       draft_.refuse(flags_.line({"num-query-groups", "num-key-value-heads"}),
                     "grouped queries without --swiglu are not modelled yet; give a launch line with it");
     const std::optional<int> channels = flags_.count({"kv-channels"});
-    if (channels && *channels * heads != width) {
+    if (channels && std::int64_t{*channels} * heads != width) {
       if (gated)
         set("/model/head_dim", *channels, {"kv-channels"});
       else
@@ -263,7 +263,8 @@ class Reader {
     double tokens = (all ? *all : updates.value_or(1) * samples) * sequence_;
     if (const std::optional<double> most = flags_.number({"train-tokens"}))
       tokens = all || updates ? std::min(tokens, *most) : *most;
-    set("/training/train_tokens", static_cast<std::int64_t>(tokens), {"train-samples", "train-iters", "train-tokens"});
+    set("/training/train_tokens", static_cast<std::int64_t>(std::clamp(tokens, 0.0, 1e18)),
+        {"train-samples", "train-iters", "train-tokens"});
     if (!all && !updates && !flags_.has("train-tokens"))
       draft_.not_modelled(launch_.line, "--train-iters is not there: the training is one update long here");
   }
@@ -297,7 +298,7 @@ class Reader {
     const std::optional<int> each = flags_.count({"num-layers-per-virtual-pipeline-stage"}),
                              own = flags_.count({"num-virtual-stages-per-pipeline-rank"});
     chunks_ = own.value_or(each ? std::max(1, layers_ / stages_ / *each) : 1);
-    if (each && layers_ % (stages_ * *each) != 0)
+    if (each && layers_ % (std::int64_t{stages_} * *each) != 0)
       draft_.not_modelled(flags_.line({"num-layers-per-virtual-pipeline-stage"}),
                           fmt::format("{} blocks on {} stages are no chunks of {}: {} chunks a stage are taken",
                                       layers_, stages_, *each, chunks_));
@@ -348,13 +349,13 @@ class Reader {
              : embedding ? "account-for-embedding-in-pipeline-split"
                          : "account-for-loss-in-pipeline-split";
       const int before = both || embedding ? 1 : 0, after = both || loss ? 1 : 0;
-      const int parts = stages_ * (both ? 1 : chunks_);
+      const std::int64_t parts = std::int64_t{stages_} * (both ? 1 : chunks_);
       if ((layers_ + before + after) % parts != 0)
         return draft_.not_modelled(flags_.line({name}),
                                    fmt::format("{} blocks and the ends do not share {} parts equally: here blocks are "
                                                "shared as the framework does by itself",
                                                layers_, parts));
-      blocks.assign(static_cast<std::size_t>(parts), (layers_ + before + after) / parts);
+      blocks.assign(static_cast<std::size_t>(parts), static_cast<int>((layers_ + before + after) / parts));
       blocks.front() -= before;
       blocks.back() -= after;
     }
@@ -433,8 +434,9 @@ class Reader {
 
   /// Megatron-DeepSpeed: what the configuration says is what runs.
   void read_stage() {
-    const int stage = static_cast<int>(flags_.number({"zero-stage"}).value_or(0)), bf16 = flags_.line_of("bf16");
-    set("/schedules/0/name", plain_schedule(static_cast<Sharding>(std::clamp(stage, 0, 3))).name, {"zero-stage"});
+    const int stage = static_cast<int>(std::clamp(flags_.number({"zero-stage"}).value_or(0), 0.0, 3.0)),
+              bf16 = flags_.line_of("bf16");
+    set("/schedules/0/name", plain_schedule(static_cast<Sharding>(stage)).name, {"zero-stage"});
     // Its engine clips by the configuration, whatever the argument says.
     draft_.set("/training/gradient_clipping", false, 0);
     int configured = stage;
@@ -443,7 +445,7 @@ class Reader {
               read_config(*path, launch_, flags_.line({"deepspeed-config"}), draft_)) {
         read_deepspeed(*config, draft_);
         if (const JsonValue* const own = config->find("/zero_optimization/stage", JsonKind::kNumber))
-          configured = static_cast<int>(own->number);
+          configured = own->number == 0 ? 0 : 1;
       }
     // BigScience's branch shards the optimizer's states of bf16 by itself, whatever the stage.
     if (configured != 0 || bf16 == 0 || !flags_.has("abort-on-unmet-fused-kernel-constraints")) return;

@@ -162,7 +162,7 @@ class Interpreter {
   }
 
   void note(int line, const std::string& what) {
-    state_.script.notes.push_back(fmt::format("{}:{}: {}", state_.source, line, what));
+    state_.script.notes.push_back(fmt::format("{}:{}: {}", state_.source, line, printable(what, 300)));
   }
 
   // Of commands.

@@ -182,6 +182,32 @@ TEST(ImportLaunch, TakesNodesFromTheHeaderTheLauncherOrTheOption) {
   EXPECT_EQ(nodes("torchrun --nproc-per-node=8 --nnodes=1 pretrain_gpt.py " + kBase, 1), "1");
 }
 
+TEST(ImportLaunch, NumbersOfAnySizeAreReadOrRefused) {
+  for (const char* const more : {"--train-iters 1e300", "--zero-stage 1e300 --deepspeed",
+                                 "--swiglu --kv-channels 9999999 --num-attention-heads 9999999",
+                                 "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 9999999",
+                                 "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 9999999 "
+                                 "--account-for-loss-in-pipeline-split"})
+    refusal(kBase + more);
+  const std::string run = "srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES pretrain_gpt.py " + kBase;
+  for (const char* const header :
+       {"--ntasks=8\n#SBATCH --ntasks-per-node=0", "--nodes=999999999\n#SBATCH --ntasks-per-node=999999999"})
+    EXPECT_EQ(at(import_launch(std::string("#SBATCH ") + header + "\n" + run, "train.sh", {.cluster = "dgx-h100-4x8"}),
+                 "/cluster/nodes/0/count"),
+              "4");
+  EXPECT_NE(refusal(kBase, {.cluster = "dgx-h100-4x8", .nodes = 999'999}).find("which is more than 1048576"),
+            std::string::npos);
+}
+
+TEST(ImportLaunch, ARangeOfNodesIsTold) {
+  const ImportedLaunch launch =
+      import_launch("#SBATCH --nodes=2-3\nsrun torchrun --nproc_per_node 8 pretrain_gpt.py " + kBase, "train.sh",
+                    {.cluster = "dgx-h100-4x8"});
+  ASSERT_EQ(launch.not_modelled.size(), 1U);
+  EXPECT_NE(launch.not_modelled[0].find("train.sh:1: --nodes=2-3 is no one number"), std::string::npos);
+  EXPECT_EQ(at(launch, "/cluster/nodes/0/count"), "4");
+}
+
 TEST(ImportLaunch, SaysHowManyNodesAReplicaTakes) {
   EXPECT_NE(refusal(kBase + "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8")
                 .find("takes 64 GPUs, and 4 nodes have 32; add --nodes 8"),

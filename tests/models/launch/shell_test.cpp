@@ -132,6 +132,11 @@ TEST(Shell, TakesNoBranchOfWhatItCannotKnow) {
   EXPECT_EQ(read.notes[2], "train.sh:4: . is not followed: env.sh");
 }
 
+TEST(Shell, WhatItSaysCanBePrinted) {
+  for (const std::string& note : read_shell("if [ a -\xff\x1b b ]; then X=1; fi\n. \xff\n", "train.sh").notes)
+    for (const char c : note) EXPECT_TRUE(c >= ' ' && c <= '~') << note;
+}
+
 TEST(Shell, TakesWhatItIsGiven) { EXPECT_EQ(words("run $1 $N", {{"1", "a"}, {"N", "3"}}), "[run] [a] [3]"); }
 
 TEST(Shell, IsBoundedInTimeAndMemory) {
