@@ -96,20 +96,25 @@ void read_header(std::string_view text, LaunchLine& launch, std::map<std::string
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Whether a word of a command is a trainer that is known, by the name of its file.
-bool is_trainer(const std::vector<ShellText>& words, std::size_t i) {
-  const std::string name = base_name(words[i].text);
-  if (i > 0 && words[i - 1].text == "-m") return words[i].text == "torchtitan.train";
-  // "cp pretrain_gpt.py ." starts nothing.
+/// Which words of a command are trainers that are known, by the names of their files.
+std::vector<std::size_t> trainers_of(const std::vector<ShellText>& words) {
   constexpr std::string_view kStarts[] = {"python", "torchrun", "deepspeed",  "accelerate", "srun",
                                           "mpirun", "mpiexec",  "colossalai", "jsrun"};
-  const auto starts = [&](const ShellText& word) {
-    return std::any_of(std::begin(kStarts), std::end(kStarts),
-                       [&](std::string_view each) { return base_name(word.text).starts_with(each); });
-  };
-  if (i > 0 && std::none_of(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i), starts)) return false;
-  return name.ends_with(".py") && (name.starts_with("pretrain_") || name.starts_with("finetune_") ||
-                                   name.starts_with("run_clm") || name == "train.py" || name == "pretrain.py");
+  std::vector<std::size_t> trainers;
+  bool started = true;  // "cp pretrain_gpt.py ." starts nothing
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = base_name(words[i].text);
+    const bool trains =
+        i > 0 && words[i - 1].text == "-m"
+            ? words[i].text == "torchtitan.train"
+            : started && name.ends_with(".py") &&
+                  (name.starts_with("pretrain_") || name.starts_with("finetune_") || name.starts_with("run_clm") ||
+                   name == "train.py" || name == "pretrain.py");
+    if (trains) trainers.push_back(i);
+    started = (i > 0 && started) || std::any_of(std::begin(kStarts), std::end(kStarts),
+                                                [&](std::string_view each) { return name.starts_with(each); });
+  }
+  return trainers;
 }
 
 /// Options of what starts the processes, before the trainer.
@@ -170,8 +175,7 @@ LaunchLine read_launch_line(std::string_view text, const std::string& source, co
   const ShellCommand* starts = nullptr;
   std::size_t place = 0;
   for (const ShellCommand& command : launch.script.commands)
-    for (std::size_t i = 0; i < command.words.size(); ++i) {
-      if (!is_trainer(command.words, i)) continue;
+    for (const std::size_t i : trainers_of(command.words)) {
       if (starts != nullptr && starts != &command)
         throw ScenarioError(
             {fmt::format("{}:{}: a second line starts a training (the first is {}); give a script with one", source,

@@ -19,7 +19,6 @@ namespace accosim {
 namespace {
 
 constexpr std::size_t kMostText = 1'000'000;
-constexpr std::size_t kMostMade = 2'000'000;
 constexpr int kMostCommands = 20'000;
 constexpr int kMostDepth = 20;  // of functions and quoted commands
 
@@ -34,15 +33,8 @@ struct State {
   ShellVariables variables{};
   std::map<std::string, std::string> functions{};
   ShellScript script{};
-  std::size_t made = 0;
+  MadeText made{source};
   int commands = 0;
-
-  void count(std::size_t text) {
-    made += text;
-    if (made > kMostMade)
-      throw ScenarioError({fmt::format("{}: its variables make more than {} MB of text; leave out what makes it",
-                                       source, kMostMade / 1'000'000)});
-  }
 };
 
 /// `text` as it is written, or marked where a variable gave it to `bash -c`.
@@ -50,7 +42,7 @@ class Interpreter {
  public:
   Interpreter(State& state, std::string_view text, int line, int depth, std::vector<ShellText> prefix = {})
       : state_(state),
-        words_(state.variables, state.source),
+        words_(state.variables, state.made, state.source),
         lines_(text, line),
         text_(lines_.text()),
         depth_(depth),
@@ -233,6 +225,7 @@ class Interpreter {
     if (peek() == '(') {  // whose variables end with it
       take();
       const ShellVariables before = live ? state_.variables : ShellVariables();
+      state_.made.count(before);
       list(live);
       if (live) state_.variables = before;
       return finish(Status::kTrue);
@@ -542,7 +535,7 @@ class Interpreter {
     std::vector<ShellText> words;  // marked
     for (std::size_t i = first; i < raw.size(); ++i)
       for (ShellText& field : words_.fields_of(raw[i])) {
-        state_.count(field.text.size());
+        state_.made.count(field.text.size());
         words.push_back(std::move(field));
       }
     if (words.empty()) {  // before a command they are that command's alone
@@ -569,6 +562,7 @@ class Interpreter {
     if (const auto body = state_.functions.find(program); body != state_.functions.end()) {
       const std::string text = body->second;
       const ShellVariables before = state_.variables;
+      state_.made.count(before);
       for (std::size_t i = 1; i < words.size() && i < 10; ++i) state_.variables[std::to_string(i)] = {words[i].text};
       Interpreter(state_, text, line, depth_ + 1, prefix_).run();
       for (std::size_t i = 1; i < 10; ++i) {  // its own arguments end with it
@@ -602,7 +596,7 @@ class Interpreter {
     ShellFile& file = state_.script.files[path];
     if (!output || !output->appends) file = {"", text.line};
     file.text += text.text + (input ? "" : "\n");
-    state_.count(text.text.size());
+    state_.made.count(text.text.size());
     return Status::kTrue;
   }
 
@@ -642,7 +636,7 @@ class Interpreter {
       for (const RawWord& element : raw.elements)
         for (const ShellText& field : words_.fields_of(element)) {
           made.push_back(line_mark(field.line) + field.text);
-          state_.count(made.back().size());
+          state_.made.count(made.back().size());
         }
       std::vector<std::string>& variable = state_.variables[name];
       if (!more) variable.clear();
@@ -653,7 +647,7 @@ class Interpreter {
     std::vector<std::string>& variable = state_.variables[name];  // the value may have made others
     if (variable.empty()) variable.emplace_back();
     variable[0] = more ? variable[0] + value : value;
-    state_.count(variable[0].size());
+    state_.made.count(variable[0].size());
   }
 
   State& state_;

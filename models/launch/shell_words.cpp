@@ -78,6 +78,18 @@ Deeper::Deeper(int& nested, const std::string& source, int line) : nested_(neste
   ++nested_;
 }
 
+void MadeText::count(std::size_t size) {
+  constexpr std::size_t kMost = 2'000'000;
+  made_ += size;
+  if (made_ > kMost)
+    throw ScenarioError({fmt::format("{}: its variables make more than {} MB of text; leave out what makes it", source_,
+                                     kMost / 1'000'000)});
+}
+void MadeText::count(const ShellVariables& copied) {
+  for (const auto& [name, elements] : copied)
+    for (const std::string& each : elements) count(name.size() + each.size());
+}
+
 /// A word that is not split.
 std::string ShellWords::text_of(const RawWord& raw) {
   Fields fields(raw.line);
@@ -190,6 +202,7 @@ std::size_t ShellWords::dollar(std::string_view text, std::size_t at, int line, 
 
 /// A variable's text, behind which this line goes on.
 void ShellWords::insert(const std::string& value, int line, Fields& fields, bool quoted) {
+  made_.count(value.size());
   fields.add(value, quoted);
   fields.add(line_mark(line), quoted);
 }
@@ -240,7 +253,7 @@ void ShellWords::parameter(const std::string& inside, int line, Fields& fields, 
 /// ${NAME[@]}, ${NAME[2]}, ${#NAME} and ${#NAME[@]} of a variable that is set.
 void ShellWords::element(const std::string& name, const std::string& index, bool length, int line, Fields& fields,
                          bool quoted) {
-  const std::vector<std::string> elements = variables_.at(name);
+  const std::vector<std::string>& elements = variables_.at(name);
   if (length) {
     const std::size_t size = index.empty() ? plain(value_of(name)).size() : elements.size();
     return fields.add(std::to_string(size), quoted);

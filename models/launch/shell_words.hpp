@@ -47,10 +47,23 @@ class Deeper {
   int& nested_;
 };
 
+/// How much text a script has made. Throws ScenarioError where that is more than 2 MB, so that no script takes long.
+class MadeText {
+ public:
+  explicit MadeText(const std::string& source) : source_(source) {}
+  void count(std::size_t size);
+  void count(const ShellVariables& copied);
+
+ private:
+  const std::string& source_;
+  std::size_t made_ = 0;
+};
+
 /// All text that it takes and gives is marked.
 class ShellWords {
  public:
-  ShellWords(ShellVariables& variables, const std::string& source) : variables_(variables), source_(source) {}
+  ShellWords(ShellVariables& variables, MadeText& made, const std::string& source)
+      : variables_(variables), made_(made), source_(source) {}
 
   /// A word that is not split.
   std::string text_of(const RawWord& raw);
@@ -65,7 +78,7 @@ class ShellWords {
   void expand(std::string_view raw, int line, Fields& fields, bool whole);
   void in_double_quotes(std::string_view text, int line, Fields& fields, std::string_view escapes);
   std::size_t dollar(std::string_view text, std::size_t at, int line, Fields& fields, bool quoted);
-  static void insert(const std::string& value, int line, Fields& fields, bool quoted);
+  void insert(const std::string& value, int line, Fields& fields, bool quoted);
   bool substituted(std::string_view text, int line, Fields& fields, bool quoted);
   std::string value_of(const std::string& name) const;
   void parameter(const std::string& inside, int line, Fields& fields, bool quoted);
@@ -73,6 +86,7 @@ class ShellWords {
   void modified(const std::string& name, const std::string& rest, int line, Fields& fields, bool quoted);
 
   ShellVariables& variables_;
+  MadeText& made_;
   const std::string& source_;
   int nested_ = 0;
 };

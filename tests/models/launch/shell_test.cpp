@@ -173,6 +173,18 @@ TEST(Shell, IsBoundedInTimeAndMemory) {
     read_shell(broken, "train.sh");
 }
 
+// 100 kB a hundred times, where it is no word of a command.
+TEST(Shell, CountsEveryCopyOfWhatItMakes) {
+  const std::string start = "A=" + std::string(100'000, 'a') + "\nf() { :; }\n";
+  for (const char* const copies : {"f\n", "(:)\n", "[[ $A ]]\n", "case $A in b) ;; esac\n", "B=\"$A\"\n", "B=($A)\n",
+                                   "B=${C:-$A}\n", "cat <<E > f\n$A\nE\n"}) {
+    std::string hostile = start;
+    for (int i = 0; i < 100; ++i) hostile += copies;
+    EXPECT_THROW(read_shell(hostile, "train.sh"), ScenarioError) << copies;
+    EXPECT_NO_THROW(read_shell(start + copies, "train.sh")) << copies;
+  }
+}
+
 TEST(Shell, NothingInItIsRun) {
   const std::string marker = testing::TempDir() + "accosim-shell-ran";
   std::remove(marker.c_str());
