@@ -104,12 +104,11 @@ std::vector<std::size_t> trainers_of(const std::vector<ShellText>& words) {
   bool started = true;  // "cp pretrain_gpt.py ." starts nothing
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = base_name(words[i].text);
-    const bool trains =
-        i > 0 && words[i - 1].text == "-m"
-            ? words[i].text == "torchtitan.train"
-            : started && name.ends_with(".py") &&
-                  (name.starts_with("pretrain_") || name.starts_with("finetune_") || name.starts_with("run_clm") ||
-                   name == "train.py" || name == "pretrain.py");
+    const bool trains = i > 0 && words[i - 1].text == "-m"
+                            ? words[i].text == "torchtitan.train"
+                            : started && name.ends_with(".py") &&
+                                  (name.starts_with("pretrain_") || name.starts_with("finetune_") ||
+                                   name.starts_with("run_clm") || name == "train.py" || name == "pretrain.py");
     if (trains) trainers.push_back(i);
     started = (i > 0 && started) || std::any_of(std::begin(kStarts), std::end(kStarts),
                                                 [&](std::string_view each) { return name.starts_with(each); });
