@@ -21,6 +21,20 @@ region_errors() {
     END { exit rows == 0 }' reports/published/validation.md
 }
 
+# The errors of the two groups of steps, in a sentence.
+region_accuracy() {
+  awk -F ' *[|] *' '
+    /^\| group \|/ { table = 1; next }
+    table && !/^\|/ { exit }
+    $2 == "training step" { whole = $3; error = $4 }
+    $2 == "training step of a split model" { parts = $3; split_error = $4 }
+    END {
+      if (!whole || !parts) exit 1
+      printf "How good: of %d published training steps, each predicted with its source left out of the fits, the mean error is %s where a\n", whole + parts, error
+      printf "GPU holds the model (%d steps) and %s where it is split (%d).\n", whole, split_error, parts
+    }' reports/published/validation.md
+}
+
 # Whether the intervals hold what they promise, of the steps, each source left out of the fits.
 region_intervals() {
   awk -F ' *[|] *' '
