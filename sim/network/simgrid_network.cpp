@@ -1,5 +1,5 @@
-// The only file that knows SimGrid (3.32), and a library of its own, which takes nothing of ours but headers. It is
-// used for flows alone: every latency and every duration is the player's. What is not obvious and was found by
+// The only file that knows SimGrid (3.32, or 4.0), and a library of its own, which takes nothing of ours but headers.
+// It is used for flows alone: every latency and every duration is the player's. What is not obvious and was found by
 // measuring: the default network model is wrong for us (hence the settings); what a flow gets of a link goes with 1 /
 // the latency of its route, which is how one flow has the weight of many; run_until() may stop early, and stops at the
 // end of a flow only when told to track vetoed activities; an activity's last pointer must not go inside its callback;
@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u.hpp>
 #include <stdexcept>
 #include <string>
@@ -16,11 +15,35 @@
 #include <vector>
 
 #include "sim/network/network.hpp"
+#if __has_include(<simgrid/kernel/resource/NetworkModelIntf.hpp>)
+#include <simgrid/kernel/resource/NetworkModelIntf.hpp>
+#define ACCOSIM_SIMGRID_3 1
+#else
+#define ACCOSIM_SIMGRID_3 0
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // 4.0 has new names, 3.32 the old ones alone
+#endif
 
 namespace accosim {
 namespace {
 
 namespace s4u = simgrid::s4u;
+
+using LatencyFactor = double(double, const s4u::Host*, const s4u::Host*, const std::vector<s4u::Link*>&,
+                             const std::unordered_set<s4u::NetZone*>&);
+
+#if ACCOSIM_SIMGRID_3
+constexpr const char* kPrecision = "surf/precision:1e-13";
+s4u::NetZone* add_zone(const s4u::Engine&) { return s4u::create_star_zone("fabric"); }
+void set_latency_factor(const s4u::NetZone* zone, LatencyFactor& factor) {
+  zone->get_network_model()->set_lat_factor_cb(factor);
+}
+void start_flow(s4u::Comm& comm) { comm.vetoable_start(); }
+#else
+constexpr const char* kPrecision = "precision/timing:1e-13";
+s4u::NetZone* add_zone(const s4u::Engine& engine) { return engine.get_netzone_root()->add_netzone_star("fabric"); }
+void set_latency_factor(const s4u::NetZone* zone, LatencyFactor& factor) { zone->set_latency_factor_cb(factor); }
+void start_flow(s4u::Comm& comm) { comm.start(); }
+#endif
 
 // SimGrid counts whole bytes, in 64 bits. Ours are fractions (7/8 of 4 bytes, or what is left of a flow), so its byte
 // is a part of ours: as small a one as the largest flow leaves room for.
@@ -44,10 +67,10 @@ class SimgridNetwork final : public Network {
     // One star zone: a pseudo-host a path whose way up is all the links of the path, and one common sink. The cap of a
     // path is a private link that does not divide itself among flows. Where a path and a link stand for several, so do
     // the flow and the bandwidth, and the flow has the weight of so many.
-    s4u::NetZone* zone = s4u::create_star_zone("fabric");
+    s4u::NetZone* zone = add_zone(engine_);
     sink_ = zone->create_host("sink", 1.0);
     zone->add_route(sink_->get_netpoint(), nullptr, nullptr, nullptr, std::vector<s4u::LinkInRoute>{}, true);
-    zone->get_network_model()->set_lat_factor_cb(no_time);
+    set_latency_factor(zone, no_time);
     std::vector<const s4u::Link*> links;
     for (std::size_t i = 0; i < graph.links.size(); ++i)
       links.push_back(
@@ -70,7 +93,7 @@ class SimgridNetwork final : public Network {
     }
     zone->seal();
     engine_.track_vetoed_activities(&stop_);
-    s4u::Activity::on_completion_cb([this](const s4u::Activity& activity) {
+    s4u::Comm::on_completion_cb([this](const s4u::Activity& activity) {
       const auto flow = flows_.find(&activity);
       if (flow == flows_.end()) return;
       ended_->push_back(flow->second.number);
@@ -93,7 +116,7 @@ class SimgridNetwork final : public Network {
     s4u::CommPtr comm = s4u::Comm::sendto_init(sources_[path], sink_);
     comm->set_payload_size(static_cast<std::uint64_t>(std::llround(alike_[path] * bytes.value * unit_)));
     flows_[comm.get()] = {next_, comm};
-    comm->vetoable_start();
+    start_flow(*comm);
     return next_++;
   }
 
@@ -137,8 +160,8 @@ class SimgridNetwork final : public Network {
     static char name[] = "accosim", quiet[] = "--log=root.thres:critical";
     char* argv[] = {name, quiet, nullptr};
     engine = new s4u::Engine(&argc, argv);
-    for (const char* setting : {"network/model:CM02", "network/crosstraffic:no", "network/TCP-gamma:1e30",
-                                "network/weight-S:0", "surf/precision:1e-13"})
+    for (const char* setting :
+         {"network/model:CM02", "network/crosstraffic:no", "network/TCP-gamma:1e30", "network/weight-S:0", kPrecision})
       s4u::Engine::set_config(setting);
     return *engine;
   }
