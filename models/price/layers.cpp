@@ -50,6 +50,8 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
     layer.operators.push_back(position);
     parameters += positions;
   }
+  if (model.scaled_embeddings && z.implementation == Implementation::kEager)
+    layer.operators.push_back(scaled("embedding scale", z.own_tokens * z.hidden, z.stream));
   if (z.dropout) layer.operators.push_back(embedding_dropout(z));
   layer.operators.push_back(accumulate(z, 0, parameters, 0, model.learned_positions ? 2 : 1));
   return layer;
@@ -140,22 +142,28 @@ void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   ops.front().workspace = std::max(Bytes{0}, before - kept);
 }
 
-Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool recomputed) {
-  Layer layer;
-  std::vector<Operator>& ops = layer.operators;
+/// What of a branch follows its last product, before the sum with the stream.
+void end_branch(const Model& model, const Sizes& z, const char* norm, std::vector<Operator>& ops) {
+  if (model.norms != NormPlaces::kBefore) ops.push_back(branch_norm(norm, model, z));
+  // Compiled and fused code scales as it adds.
+  if (model.scaled_branches && z.implementation == Implementation::kEager)
+    ops.push_back(scaled("branch scale", z.own_tokens * z.hidden, z.act));
+}
+
+/// From the stream to attention's output.
+void add_attention(const Model& model, const Workload& workload, const Sizes& z, int window,
+                   std::vector<Operator>& ops) {
   const double qkv = z.query + 2 * z.key_value;
   // Merged code always has one matrix for the three projections.
   const bool together = family_of(model).one_qkv_matrix || z.implementation == Implementation::kFused;
   const std::vector<double> projections =
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
-  const std::vector<double> up = !model.gated_mlp                             ? std::vector<double>{z.ffn}
-                                 : z.implementation == Implementation::kFused ? std::vector<double>{2 * z.ffn}
-                                                                              : std::vector<double>{z.ffn, z.ffn};
-
-  ops.push_back(norm("attention norm", model, z));
+  const bool normed = model.norms != NormPlaces::kAfter;
+  if (normed) ops.push_back(norm("attention norm", model, z));
   ops.push_back(product("qkv projection", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
-                        norm_output(model, z)));
-  if (!model.learned_positions) ops.push_back(rotary(z));
+                        normed ? norm_output(model, z) : z.stream));
+  if (model.query_key_norm != QueryKeyNorm::kNone) ops.push_back(query_key_norm(model, z));
+  if (!model.learned_positions) ops.push_back(rotary(model, z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
   if (workload.attention != Attention::kNaive)
     ops.push_back(flash_attention(model, z, window));
@@ -165,27 +173,69 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
   ops.push_back(product("output projection", z, Split::kInner, z.query, {z.hidden},
                         model.attention_output_bias ? z.hidden : 0, z.act));
-  ops.push_back(residual("attention residual", z));
-  ops.push_back(norm("mlp norm", model, z));
+  end_branch(model, z, "attention output norm", ops);
+}
+
+/// From the stream to the MLP's output; beside attention behind one norm it reads what that has normalised.
+void add_mlp(const Model& model, const Sizes& z, std::vector<Operator>& ops) {
+  const bool one = family_of(model).one_gate_up_matrix || z.implementation == Implementation::kFused;
   const double up_columns = (model.gated_mlp ? 2 : 1) * z.ffn;
-  ops.push_back(
-      product("mlp up", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, norm_output(model, z)));
+  const std::vector<double> up =
+      model.gated_mlp && !one ? std::vector<double>{z.ffn, z.ffn} : std::vector<double>{up_columns};
+  const bool normed = model.norms != NormPlaces::kAfter, shared = model.parallel_norms == 1;
+  const Bytes input = normed ? norm_output(model, z) : z.stream;
+  if (normed && !shared) ops.push_back(norm("mlp norm", model, z));
+  ops.push_back(product("mlp up", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, input));
+  if (shared && input == z.act) ops.back().activations = Bytes{0};  // attention keeps it
   ops.push_back(activation(model, z));
   ops.push_back(product("mlp down", z, Split::kInner, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0,
                         activation_output(model, z)));
-  ops.back().before_the_sum = true;
+  ops.back().before_the_sum = model.norms == NormPlaces::kBefore;
+  end_branch(model, z, "mlp output norm", ops);
+}
+
+/// The block's biases, and its tensors of each kind.
+struct Counted {
+  double matrices = 0, vectors = 0;  ///< elements
+  int matrix_tensors = 0, vector_tensors = 0, norm_tensors = 0;
+};
+/// A product registers a matrix and, where it has a bias, a vector for each of its GEMMs, one after the other.
+Counted count(const std::vector<Operator>& ops) {
+  Counted all;
+  for (const Operator& op : ops) {
+    const bool gemm = op.cls == OperatorClass::kGemm;
+    double matrices = 0;
+    for (const Kernel& kernel : op.forward)
+      if (gemm && op.parameters > 0 && kernel.kind == KernelKind::kGemm) {
+        matrices += kernel.gemm.n * kernel.gemm.k;
+        ++all.matrix_tensors;
+      }
+    all.matrices += matrices;
+    all.vectors += op.parameters - matrices;
+    (gemm ? all.vector_tensors : all.norm_tensors) += static_cast<int>(op.tensors.size());
+  }
+  all.vector_tensors -= all.matrix_tensors;
+  return all;
+}
+
+Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool recomputed) {
+  Layer layer;
+  std::vector<Operator>& ops = layer.operators;
+  add_attention(model, workload, z, window, ops);
+  if (model.parallel_norms == 0) ops.push_back(residual("attention residual", z));
+  add_mlp(model, z, ops);
+  if (model.parallel_norms > 0) {
+    ops.push_back(residual("attention residual", z));
+    ops.back().before_the_sum = true;
+  }
   ops.push_back(residual("mlp residual", z));
   ops.back().before_the_sum = true;
 
-  const int matrices = static_cast<int>(projections.size() + up.size()) + 2;
-  double weights = 0, norms = 0, biases = 0;
-  for (const Operator& op : ops) (op.cls == OperatorClass::kGemm ? weights : norms) += op.parameters;
-  biases = (model.qkv_bias ? qkv : 0) + (model.attention_output_bias ? z.hidden : 0) +
-           (model.mlp_bias ? up_columns + z.hidden : 0);
-  const int vectors = (model.qkv_bias ? static_cast<int>(projections.size()) : 0) +
-                      (model.attention_output_bias ? 1 : 0) + (model.mlp_bias ? static_cast<int>(up.size()) + 1 : 0) +
-                      (model.rms_norm ? 2 : 4);
-  if (z.cast) ops.push_back(autocast(z, weights, matrices + vectors - (model.rms_norm ? 2 : 4)));
+  const Counted all = count(ops);
+  double weights = 0;
+  for (const Operator& op : ops)
+    if (op.cls == OperatorClass::kGemm) weights += op.parameters;
+  if (z.cast) ops.push_back(autocast(z, weights, all.matrix_tensors + all.vector_tensors));
 
   switch (recomputed ? workload.recompute : Recompute::kNone) {
     case Recompute::kNone: break;
@@ -194,7 +244,7 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     case Recompute::kFull: recompute_all(z, false, ops); break;
     case Recompute::kFullEarlyStop: recompute_all(z, true, ops); break;
   }
-  ops.push_back(accumulate(z, weights - biases, norms + biases, matrices, vectors));
+  ops.push_back(accumulate(z, all.matrices, all.vectors, all.matrix_tensors, all.vector_tensors + all.norm_tensors));
   return layer;
 }
 
@@ -213,6 +263,9 @@ Layer head_layer(const Model& model, const Sizes& z, bool tied) {
     ops.back().parameters = 0;
     ops.back().tensors.clear();
   }
+  if (model.scaled_logits && z.implementation == Implementation::kEager)
+    ops.push_back(scaled("logit scale", z.tokens * z.vocab, z.act));
+  if (model.capped_logits) ops.push_back(soft_cap("soft cap of logits", z, z.tokens * z.vocab, z.act));
   ops.push_back(cross_entropy(z));
   if (z.cast) ops.push_back(autocast(z, table, 1));
   // A tied table gets its gradient here too, and once more in the embedding.

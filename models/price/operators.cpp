@@ -49,16 +49,16 @@ Operator scores_op(const char* name, std::vector<Kernel> forward, std::vector<Ke
 }
 
 /// Hugging Face's RMSNorm is written out in Python: to fp32, square, mean, + eps, rsqrt, multiply, back, times weight.
-Operator eager_rms_norm(const char* name, const Sizes& z) {
-  const double n = z.own_tokens * z.hidden;
-  const Bytes x = n * z.stream, wide = n * kWord;
-  const bool narrow = z.stream < kWord;
+/// `norms` of them, of so many elements of so many bytes together.
+Operator eager_rms_norm(const char* name, double n, Bytes element, int norms = 1) {
+  const Bytes x = n * element, wide = n * kWord;
+  const bool narrow = element < kWord;
   const Bytes to_wide = narrow ? x + wide : Bytes{0};
   // forward: cast; pow r w; mean r; product r w; cast; weight r w
-  Kernel forward = memory_kernel(2 * to_wide + 5 * wide + 2 * x, narrow ? 8 : 6);
+  Kernel forward = memory_kernel(2 * to_wide + 5 * wide + 2 * x, norms * (narrow ? 8 : 6));
   // backward: weight: dx r w, dw r r w and its sum r; cast; product: dx r w, its factor's r r w and sum r; square:
   // r w, r w; sum of the two paths r r w; cast
-  Kernel backward = memory_kernel(2 * to_wide + 6 * x + 13 * wide, narrow ? 14 : 12);
+  Kernel backward = memory_kernel(2 * to_wide + 6 * x + 13 * wide, norms * (narrow ? 14 : 12));
   return memory_op(name, {forward}, {backward}, wide + x);  // keeps the fp32 input and the normalised tensor
 }
 
@@ -212,29 +212,58 @@ Operator in_16_bits(Operator op, const Sizes& z) {
 
 double norm_parameters(const Model& model) { return (model.rms_norm ? 1.0 : 2.0) * model.hidden_size; }
 
-Operator norm(const char* name, const Model& model, const Sizes& z) {
-  const Bytes x = z.own_tokens * z.hidden * z.stream;
+namespace {
+
+/// Of one of the norms' kernels: forward r w; backward: dx r r w, and the gradients of weight and bias r r.
+Operator merged_norm(const char* name, double n, Bytes in, Bytes out, int norms = 1) {
+  return memory_op(name, {memory_kernel(in + out, norms, kNormEfficiency, kNormWork * n)},
+                   {memory_kernel(3 * in + 2 * out, 2 * norms, kNormBackwardEfficiency, kNormBackwardWork * n)}, in);
+}
+
+/// A norm of so many elements of a type, which it puts out in the type of `norm_output` beside the stream.
+Operator norm_of(const char* name, const Model& model, const Sizes& z, Bytes element, Bytes output) {
+  const double n = z.own_tokens * z.hidden;
+  const Bytes x = n * element;
   Operator op;
   if (model.rms_norm && z.implementation == Implementation::kEager) {
-    op = eager_rms_norm(name, z);
+    op = eager_rms_norm(name, n, element);
   } else {
-    // forward r w; backward: dx r r w, and the gradients of weight and bias r r. Under autocast eager code computes it
-    // in fp32: what has 16 bits is cast before, the input and both vectors, and its gradients after.
-    const double n = z.own_tokens * z.hidden;
-    const bool widened = z.autocast && z.implementation == Implementation::kEager && z.stream < kWord;
-    const Bytes in = widened ? n * kWord : x, out = n * norm_output(model, z);
-    op = memory_op(name, {memory_kernel(in + out, 1, kNormEfficiency, kNormWork * n)},
-                   {memory_kernel(3 * in + 2 * out, 2, kNormBackwardEfficiency, kNormBackwardWork * n)});
+    // Under autocast eager code computes it in fp32: what has 16 bits is cast before, the input and both vectors, and
+    // its gradients after.
+    const bool widened = z.autocast && z.implementation == Implementation::kEager && element < kWord;
+    op = merged_norm(name, n, widened ? n * kWord : x, n * output);
     if (widened) {
-      const Kernel casts = memory_kernel(x + in + norm_parameters(model) * (z.param + kWord), 3);
+      const Kernel casts = memory_kernel(x + n * kWord + norm_parameters(model) * (z.param + kWord), 3);
       op.forward.insert(op.forward.begin(), casts);
       op.backward.push_back(casts);
       add_up(op);
     }
-    op.activations = in;
   }
   op.parameters = op.alike = norm_parameters(model);
   op.tensors.assign(model.rms_norm ? 1 : 2, z.hidden);
+  return op;
+}
+
+}  // namespace
+
+Operator norm(const char* name, const Model& model, const Sizes& z) {
+  return norm_of(name, model, z, z.stream, norm_output(model, z));
+}
+
+Operator branch_norm(const char* name, const Model& model, const Sizes& z) {
+  return norm_of(name, model, z, z.act, z.act);
+}
+
+Operator query_key_norm(const Model& model, const Sizes& z) {
+  const double n = z.tokens * (z.query + z.key_value);
+  const bool eager = z.implementation == Implementation::kEager,
+             by_head = model.query_key_norm == QueryKeyNorm::kByHead;
+  Operator op = eager ? eager_rms_norm("query and key norm", n, z.act, 2)
+                      : merged_norm("query and key norm", n, n * z.act, n * z.act, 2);
+  for (const double width : {by_head ? z.head_dim : z.query, by_head ? z.head_dim : z.key_value})
+    op.tensors.insert(op.tensors.end(), model.rms_norm ? 1 : 2, width);
+  for (const double width : op.tensors) op.parameters += width;
+  if (by_head) op.alike = op.parameters;
   return op;
 }
 
@@ -328,12 +357,15 @@ Operator residual(const char* name, const Sizes& z) {
   return op;
 }
 
-Operator rotary(const Sizes& z) {
-  const Bytes qk = z.tokens * (z.query + z.key_value) * z.act;
+Operator rotary(const Model& model, const Sizes& z) {
+  const Bytes all = z.tokens * (z.query + z.key_value) * z.act, qk = model.rotary_share * all;
   // Eager, for q and k each: -x2, its concatenation with x1, two products, their sum: r w of 1/2, 1, 1, 1 and r r w.
   // Keeps only a table that all blocks share.
   if (z.implementation == Implementation::kEager)
-    return memory_op("rotary", {memory_kernel(10 * qk, 10)}, {memory_kernel(12 * qk, 12)});
+    return model.rotary_share == 1
+               ? memory_op("rotary", {memory_kernel(10 * qk, 10)}, {memory_kernel(12 * qk, 12)})
+               // Both parts are concatenated again, and their gradients zeroed and added.
+               : memory_op("rotary", {memory_kernel(10 * qk + 2 * all, 12)}, {memory_kernel(12 * qk + 4 * all, 16)});
   return memory_op("rotary", {memory_kernel(2 * qk, 2)}, {memory_kernel(2 * qk, 2)});
 }
 
@@ -349,6 +381,8 @@ Operator activation(const Model& model, const Sizes& z) {
                      {memory_kernel(9 * wide, 3, kActivationBackwardEfficiency, n)}, 3 * wide);
   }
   if (model.activation == Activation::kRelu) return merged_activation(name, 0, 2 * wide, 3 * wide, Bytes{0});
+  if (model.activation == Activation::kReluSquared && eager)  // relu r w, square r w, and keeps what it squares
+    return memory_op(name, {memory_kernel(4 * wide, 2)}, {memory_kernel(6 * wide, 2)}, wide);
   if (activation_output(model, z) > z.act) {
     // The same as below: x / 2 stays in 16 bits; x is cast for pow, which and the six kernels after it write fp32. The
     // sum and the last product read 16 bits and fp32. Bytes an element: x/2 4, cast 6, pow 8, product 8, sum 10,
@@ -363,6 +397,19 @@ Operator activation(const Model& model, const Sizes& z) {
     return memory_op(name, {memory_kernel(18 * wide, 8)}, {memory_kernel(28 * wide, 11)}, 4 * wide);
   }
   return merged_activation(name, n, 2 * wide, 3 * wide, wide);  // keeps x
+}
+
+Operator scaled(const char* name, double elements, Bytes element) {
+  const Kernel once = memory_kernel(2 * elements * element);
+  return memory_op(name, {once}, {once});
+}
+
+Operator soft_cap(const char* name, const Sizes& z, double elements, Bytes element) {
+  // x / cap, tanh and a product with the cap, r w each; backward the same, with tanh's output too, which is kept.
+  const Bytes y = elements * element;
+  const bool eager = z.implementation == Implementation::kEager;
+  return memory_op(name, {memory_kernel((eager ? 6 : 2) * y, eager ? 3 : 1)},
+                   {memory_kernel((eager ? 7 : 3) * y, eager ? 3 : 1)}, y);
 }
 
 Operator repeat_key_value(const Sizes& z) {
@@ -411,6 +458,10 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   add_up(scores);
   ops.push_back(scores);
 
+  if (model.capped_scores) {
+    ops.push_back(soft_cap("soft cap of scores", z, square, e));
+    ops.back().attention = AttentionPart::kScores;
+  }
   ops.push_back(softmax(model, z, square));  // what it keeps is also the next product's input
   if (z.dropout)
     ops.push_back(scores_op("attention dropout", {dropout_kernel(square, z.act, false)},

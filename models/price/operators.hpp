@@ -44,6 +44,10 @@ void add_up(Operator& op);
 double norm_parameters(const Model& model);
 /// Keeps its input; eager RMSNorm keeps the input's fp32 copy and the normalised tensor instead.
 Operator norm(const char* name, const Model& model, const Sizes& z);
+/// The same behind attention or MLP: of a product's output, and before the sum with the stream.
+Operator branch_norm(const char* name, const Model& model, const Sizes& z);
+/// Two norms, of the heads' vectors or of all of a token's together; a rank has those of its heads.
+Operator query_key_norm(const Model& model, const Sizes& z);
 /// What ranks that split a product split of it: its columns, so that each needs the whole input and has its own part of
 /// the output; or its inner size, so that each has its own part of the input and the outputs are summed.
 enum class Split : std::uint8_t { kColumns, kInner };
@@ -60,7 +64,12 @@ Operator product(const char* name, const Sizes& z, Split split, double in, const
                  Bytes element);
 /// stream + dropout(branch); backward adds the gradients of the two paths. Keeps dropout's mask, a byte an element.
 Operator residual(const char* name, const Sizes& z);
-Operator rotary(const Sizes& z);
+/// Of a part of each head where that is what the model turns.
+Operator rotary(const Model& model, const Sizes& z);
+/// A product with a constant, as a kernel of its own.
+Operator scaled(const char* name, double elements, Bytes element);
+/// cap x tanh(x / cap), elementwise.
+Operator soft_cap(const char* name, const Sizes& z, double elements, Bytes element);
 Operator activation(const Model& model, const Sizes& z);
 Operator repeat_key_value(const Sizes& z);
 /// `window` 0: none.
