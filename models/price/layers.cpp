@@ -166,7 +166,7 @@ void add_attention(const Model& model, const Workload& workload, const Sizes& z,
   if (!model.learned_positions) ops.push_back(rotary(model, z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
   if (workload.attention != Attention::kNaive)
-    ops.push_back(flash_attention(model, z, window));
+    ops.push_back(flash_attention(model, workload, z, window));
   else
     add_naive_attention(model, z, ops);
   for (Operator& op : ops)
@@ -248,25 +248,108 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   return layer;
 }
 
-/// `tied`: its matrix is the embedding's, of the same rank.
-Layer head_layer(const Model& model, const Sizes& z, bool tied) {
-  Layer layer;
-  layer.kind = LayerKind::kHead;
-  std::vector<Operator>& ops = layer.operators;
-  ops.push_back(norm("final norm", model, z));
+/// From the normalised stream to the loss, of so many tokens.
+std::vector<Operator> logits_and_loss(const Model& model, const Sizes& z) {
   Sizes wide = z;
   wide.fp8 = false;
-  ops.push_back(
-      in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z));
-  const double table = ops.back().parameters;
-  if (tied) {
-    ops.back().parameters = 0;
-    ops.back().tensors.clear();
-  }
+  std::vector<Operator> ops = {
+      in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z)};
   if (model.scaled_logits && z.implementation == Implementation::kEager)
     ops.push_back(scaled("logit scale", z.tokens * z.vocab, z.act));
   if (model.capped_logits) ops.push_back(soft_cap("soft cap of logits", z, z.tokens * z.vocab, z.act));
   ops.push_back(cross_entropy(z));
+  return ops;
+}
+
+void repeat(std::vector<Kernel>& kernels, int times) {
+  const std::vector<Kernel> once = kernels;
+  for (int i = 1; i < times; ++i) kernels.insert(kernels.end(), once.begin(), once.end());
+}
+
+/// The same in pieces: only the product's input is kept, a piece's logits are there while it is computed, and a piece
+/// needs its forward pass again in the backward pass, or, where `at_once`, has its backward pass in the forward pass.
+/// Then the gradients of the input and of the matrix are kept in the input's place, and scaled by that of the loss. In
+/// eager code the gradients of the matrix, one a piece, are added: two reads and a write.
+std::vector<Operator> in_pieces(const Model& model, const Sizes& z, int pieces, bool at_once) {
+  Sizes part = z;
+  part.tokens = z.tokens / pieces;
+  part.own_tokens = z.own_tokens / pieces;
+  std::vector<Operator> ops = logits_and_loss(model, part);
+  Operator& head = ops.front();
+  const double table = head.parameters;
+  const Bytes input = pieces * head.activations, logits = kept_by(ops) - head.activations + ops.back().workspace;
+  if (z.implementation != Implementation::kFused)
+    head.backward.push_back(memory_kernel(1.0 * (pieces - 1) / pieces * 3 * table * z.param));
+  for (Operator& op : ops) {
+    std::vector<Kernel>& longer = at_once ? op.forward : op.backward;
+    const std::vector<Kernel>& other = at_once ? op.backward : op.forward;
+    longer.insert(longer.end(), other.begin(), other.end());
+    if (at_once) op.backward.clear();
+    repeat(op.forward, pieces);
+    repeat(op.backward, pieces);
+    op.activations = op.workspace = Bytes{0};
+    add_up(op);
+  }
+  head.activations = input;
+  head.workspace = logits;
+  if (at_once) {
+    head.activations = z.own_tokens * z.hidden * z.stream + table * z.param;
+    head.backward = {memory_kernel(2 * head.activations, 2)};
+    add_up(head);
+  }
+  return ops;
+}
+
+/// Logits in tiles that stay on the multiprocessors, computed once forward and once more backward: of the loss only a
+/// log-sum-exp of each token is kept.
+std::vector<Operator> cut_loss(const Model& model, const Sizes& z) {
+  Operator head = logits_and_loss(model, z).front();
+  const Kernel again = head.forward.back();
+  head.backward.insert(head.backward.begin(), again);
+  for (std::vector<Kernel>* const kernels : {&head.forward, &head.backward})
+    for (Kernel& kernel : *kernels)
+      if (kernel.kind == KernelKind::kGemm && kernel.gemm == again.gemm) kernel.gemm.out = Bytes{0};
+  head.activations += z.tokens * Bytes{4};
+  add_up(head);
+  return {head};
+}
+
+/// Liger's: so many that a piece's logits are about as large as its input, of a power of two of tokens
+/// (ops/fused_linear_cross_entropy.py).
+int ligers_pieces(const Sizes& z) {
+  const double wanted = std::ceil(z.tokens / std::ceil(z.vocab / z.hidden));
+  return static_cast<int>(std::ceil(z.tokens / std::exp2(std::ceil(std::log2(wanted)))));
+}
+
+std::vector<Operator> loss_of(const Model& model, const Workload& workload, const Sizes& z) {
+  const auto pieces = [&](int usual) {
+    return std::min(workload.loss_chunks > 0 ? workload.loss_chunks : usual, static_cast<int>(z.tokens));
+  };
+  switch (workload.loss) {
+    case Loss::kWhole: return logits_and_loss(model, z);
+    case Loss::kChunked: return in_pieces(model, z, pieces(kLossChunks), false);
+    case Loss::kFusedLinear: {
+      Sizes merged = z;  // one kernel puts the gradient in the logits' place
+      merged.implementation = Implementation::kFused;
+      return in_pieces(model, merged, pieces(ligers_pieces(z)), true);
+    }
+    case Loss::kCut: return cut_loss(model, z);
+  }
+  return {};
+}
+
+/// `tied`: its matrix is the embedding's, of the same rank.
+Layer head_layer(const Model& model, const Workload& workload, const Sizes& z, bool tied) {
+  Layer layer;
+  layer.kind = LayerKind::kHead;
+  std::vector<Operator>& ops = layer.operators;
+  ops = loss_of(model, workload, z);
+  const double table = ops.front().parameters;
+  if (tied) {
+    ops.front().parameters = 0;
+    ops.front().tensors.clear();
+  }
+  ops.insert(ops.begin(), norm("final norm", model, z));
   if (z.cast) ops.push_back(autocast(z, table, 1));
   // A tied table gets its gradient here too, and once more in the embedding.
   ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
@@ -321,7 +404,7 @@ Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, cons
       else if (i <= model.num_hidden_layers)
         layers.push_back(block(i - 1, is_recomputed(workload.recomputed_blocks, own++, in_chunk++)));
       else
-        layers.emplace_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
+        layers.emplace_back(head_layer(model, workload, z, model.tie_word_embeddings && share.stages == 1));
   }
   return layers;
 }
@@ -385,6 +468,7 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   needed.attention = Attention::kFlash;
   needed.recompute = Recompute::kNone;
   needed.implementation = Implementation::kFused;
+  needed.loss = Loss::kWhole;
   ModelShare flops = share;
   flops.tensor = 1;
   flops.sequence = false;

@@ -67,6 +67,10 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share);
 /// also the tokens of what lies between. Layers are those of all stages.
 Layers layers_of(const Model& model, const Workload& workload, const ModelShare& share = {});
 
+/// Pieces of a chunked loss where nobody says how many: torchtune's (modules/loss, num_output_chunks). Of a fused
+/// linear one: tokens / c, c the next power of two from tokens / ceil(V / h) on, as Liger has it.
+inline constexpr int kLossChunks = 8;
+
 /// Those of the share's stage alone, one chunk after the other.
 Layers own_layers_of(const Model& model, const Workload& workload, const ModelShare& share);
 

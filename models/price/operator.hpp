@@ -95,6 +95,10 @@ struct Workload {
   double dropout = 0;
   bool autocast = false;  ///< `compute` is torch.autocast's, whatever the parameters' dtype
   RecomputedBlocks recomputed_blocks{};
+  Loss loss = Loss::kWhole;
+  int loss_chunks = 0;  ///< 0: as many as usual
+  /// Of sequences that are packed into rows and attend to themselves alone: how long, and how many. Empty: whole rows.
+  std::vector<SequenceLengths::Bar> documents{};
 
   bool operator==(const Workload&) const = default;
 };
@@ -102,5 +106,7 @@ struct Workload {
 /// (query, key) pairs of one sequence that a causal mask with a local window leaves: the area under min(x, window), so
 /// that full causal attention (window 0) is exactly half of the square: s^2 / 2, or w s - w^2 / 2.
 double attended_pairs(int sequence_length, int window);
+/// The same of a row of the workload, of whose tokens each has its document's share.
+double attended_pairs(const Workload& workload, int window);
 
 }  // namespace accosim

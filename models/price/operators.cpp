@@ -162,6 +162,16 @@ double attended_pairs(int sequence_length, int window) {
   return w * s - w * w / 2;
 }
 
+double attended_pairs(const Workload& workload, int window) {
+  if (workload.documents.empty()) return attended_pairs(workload.sequence_length, window);
+  double pairs = 0, tokens = 0;
+  for (const SequenceLengths::Bar& document : workload.documents) {
+    pairs += document.weight * attended_pairs(document.tokens, window);
+    tokens += document.weight * document.tokens;
+  }
+  return workload.sequence_length * pairs / tokens;
+}
+
 Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
   Sizes z{};
   z.batch = workload.micro_batch_size;
@@ -417,12 +427,13 @@ Operator repeat_key_value(const Sizes& z) {
   return memory_op("repeat keys and values", {memory_kernel(copies, 2)}, {memory_kernel(copies, 2)});
 }
 
-Operator flash_attention(const Model& model, const Sizes& z, int window) {
-  const bool local = window > 0 && window < z.seq;
+Operator flash_attention(const Model& model, const Workload& workload, const Sizes& z, int window) {
+  double longest = workload.documents.empty() ? z.seq : 1;
+  for (const SequenceLengths::Bar& document : workload.documents) longest = std::max(longest, 1.0 * document.tokens);
   const double key_value = z.repeated ? z.query : z.key_value;
   AttentionShape shape{z.batch, z.heads, key_value / z.head_dim, z.seq, z.head_dim, z.head_dim, 0, 0, z.act, z.flash_3};
-  shape.pairs = model.causal ? attended_pairs(static_cast<int>(z.seq), window) : z.seq * z.seq;
-  shape.span = local ? window : z.seq;
+  shape.pairs = (model.causal ? 1 : 2) * attended_pairs(workload, model.causal ? window : 0);
+  shape.span = window > 0 ? std::min(longest, 1.0 * window) : longest;
   Operator op;
   op.name = "attention";
   op.cls = OperatorClass::kAttention;

@@ -73,7 +73,7 @@ Operator soft_cap(const char* name, const Sizes& z, double elements, Bytes eleme
 Operator activation(const Model& model, const Sizes& z);
 Operator repeat_key_value(const Sizes& z);
 /// `window` 0: none.
-Operator flash_attention(const Model& model, const Sizes& z, int window);
+Operator flash_attention(const Model& model, const Workload& workload, const Sizes& z, int window);
 /// Scores, softmax, dropout and context, on all sequence x sequence pairs, though the mask hides half of them.
 void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operator>& ops);
 /// What torch.autocast does with the parameters of the GEMMs of a layer: casts them from their stored dtype to that of

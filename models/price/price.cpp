@@ -334,7 +334,10 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
           training.implementation,
           training.dropout,
           training.autocast != Autocast::kNone,
-          training.recomputed_blocks};
+          training.recomputed_blocks,
+          training.loss,
+          training.loss_chunks,
+          documents_of(training.unsteady.lengths, sequence_length)};
 }
 
 /// Kinds by node group, GPU of the node and stage; equal ones are merged.

@@ -112,6 +112,24 @@ void read_steps(ObjectReader& reader, Training& training) {
   }
 }
 
+/// How the loss is run, and in how many pieces.
+void read_loss(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
+  training.loss = reader.choice("loss", Loss::kWhole);
+  const char* const key = "loss_chunks";
+  const bool pieces = training.loss == Loss::kChunked || training.loss == Loss::kFusedLinear;
+  if (reader.has(key)) training.loss_chunks = reader.integer(key, 1, kMaxInteger);
+  if (reader.has(key) && !pieces)
+    reader.fail(key, fmt::format("is of the losses chunked and fused_linear, and loss is {}; leave it out",
+                                 name_of(training.loss)));
+  if (training.loss == Loss::kWhole) return;
+  const auto refuse = [&](bool wrong, const char* what) {
+    if (wrong) reader.fail("loss", fmt::format("is {}, and {}; write \"whole\"", name_of(training.loss), what));
+  };
+  refuse(training.parallel.tensor > 1, "with tensor parallelism each rank has logits of a part of the vocabulary");
+  refuse(training.implementation == Implementation::kAccocal, "accocal's step has all logits at once");
+  refuse(model && family_of(*model).measured, "of a measured model there are no logits");
+}
+
 /// accocal has one kernel; otherwise the framework's own.
 void read_optimizer_implementation(ObjectReader& reader, Training& training) {
   const char* const key = "optimizer_implementation";
@@ -154,6 +172,11 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.unsteady = read_unsteady(reader, training.sequence_length);
   training.parallel = read_parallel(reader, training, model);
   training.recomputed_blocks = read_recomputed_blocks(reader, training, model);
+  read_loss(reader, training, model);
+  if (training.unsteady.lengths.separate && training.attention == Attention::kNaive)
+    reader.fail("attention",
+                "is naive, which computes the whole row whatever its sequences are; write \"flash\", or leave "
+                "sequence_lengths/separate out");
   if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;

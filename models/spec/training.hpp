@@ -35,6 +35,13 @@ struct RecomputedBlocks {
 };
 /// " of every 2nd block", " of 0.333 of the blocks", " of the first 3 blocks of each chunk"; empty: of all.
 std::string in_words(const RecomputedBlocks& blocks);
+/// How the head's product and the loss behind it are run: all logits at once; in pieces of tokens whose logits are
+/// computed again in the backward pass; in pieces whose gradients are computed at once, in the forward pass (Liger's
+/// fused linear cross-entropy); or in tiles that never reach the memory, computed again in the backward pass (Apple's
+/// cut cross-entropy, arXiv 2411.09009).
+enum class Loss : std::uint8_t { kWhole, kChunked, kFusedLinear, kCut };
+template <>
+inline constexpr const char* kNames<Loss>[] = {"whole", "chunked", "fused_linear", "cut"};
 /// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
 /// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
 enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
@@ -88,6 +95,8 @@ struct Training {
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
   RecomputedBlocks recomputed_blocks{};
+  Loss loss = Loss::kWhole;
+  int loss_chunks = 0;       ///< of `chunked` and `fused_linear`; 0: as many as usual (layers.hpp)
   bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
   Framework framework = Framework::kPytorch;
