@@ -33,6 +33,13 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   token.activations = ids;
   // A learned table of positions is added to whole sequences, which are cut up behind that, without a collective.
   token.messages = messages_of_embedding(z.split, rows, model.learned_positions);
+  const auto without_gradient = [&](Operator& op) {
+    if (!z.lora.on()) return;
+    freeze(op, z);
+    op.backward.clear();
+    op.activations = Bytes{0};
+  };
+  without_gradient(token);
   add_up(token);
   layer.operators.push_back(token);
   double parameters = table;
@@ -46,6 +53,7 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
     position.backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)};
     position.parameters = position.alike = positions;
     position.tensors = {positions};
+    without_gradient(position);
     add_up(position);
     layer.operators.push_back(position);
     parameters += positions;
@@ -53,7 +61,7 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   if (model.scaled_embeddings && z.implementation == Implementation::kEager)
     layer.operators.push_back(scaled("embedding scale", z.own_tokens * z.hidden, z.stream));
   if (z.dropout) layer.operators.push_back(embedding_dropout(z));
-  layer.operators.push_back(accumulate(z, 0, parameters, 0, model.learned_positions ? 2 : 1));
+  if (!z.lora.on()) layer.operators.push_back(accumulate(z, 0, parameters, 0, model.learned_positions ? 2 : 1));
   return layer;
 }
 
@@ -142,6 +150,25 @@ void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   ops.front().workspace = std::max(Bytes{0}, before - kept);
 }
 
+/// The columns of the product's GEMMs that have adapters: all of a matrix of several where one of them is a target.
+std::vector<double> adapted(const Lora& lora, const std::vector<LoraTarget>& targets, const std::vector<double>& outs) {
+  std::vector<double> columns;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const bool first = outs.size() == targets.size() || columns.empty();
+    if (lora.has(targets[i]) && first) columns.push_back(outs[std::min(i, outs.size() - 1)]);
+  }
+  return columns;
+}
+
+/// A product and its adapters.
+void add_product(const char* name, const char* beside, const Sizes& z, Split split, double in,
+                 const std::vector<double>& outs, double bias, Bytes element, const std::vector<LoraTarget>& targets,
+                 std::vector<Operator>& ops) {
+  const std::vector<double> columns = z.lora.on() ? adapted(z.lora, targets, outs) : std::vector<double>();
+  ops.push_back(product(name, z, split, in, outs, bias, element, !columns.empty()));
+  if (!columns.empty()) ops.push_back(adapters(beside, z, split, in, columns));
+}
+
 /// What of a branch follows its last product, before the sum with the stream.
 void end_branch(const Model& model, const Sizes& z, const char* norm, std::vector<Operator>& ops) {
   if (model.norms != NormPlaces::kBefore) ops.push_back(branch_norm(norm, model, z));
@@ -160,8 +187,9 @@ void add_attention(const Model& model, const Workload& workload, const Sizes& z,
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
   const bool normed = model.norms != NormPlaces::kAfter;
   if (normed) ops.push_back(norm("attention norm", model, z));
-  ops.push_back(product("qkv projection", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
-                        normed ? norm_output(model, z) : z.stream));
+  add_product("qkv projection", "qkv adapters", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
+              normed ? norm_output(model, z) : z.stream, {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue},
+              ops);
   if (model.query_key_norm != QueryKeyNorm::kNone) ops.push_back(query_key_norm(model, z));
   if (!model.learned_positions) ops.push_back(rotary(model, z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
@@ -170,9 +198,9 @@ void add_attention(const Model& model, const Workload& workload, const Sizes& z,
   else
     add_naive_attention(model, z, ops);
   for (Operator& op : ops)
-    if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
-  ops.push_back(product("output projection", z, Split::kInner, z.query, {z.hidden},
-                        model.attention_output_bias ? z.hidden : 0, z.act));
+    if (op.cls == OperatorClass::kGemm && op.parameters + op.frozen == 0) op = in_16_bits(std::move(op), z);
+  add_product("output projection", "output adapters", z, Split::kInner, z.query, {z.hidden},
+              model.attention_output_bias ? z.hidden : 0, z.act, {LoraTarget::kOutput}, ops);
   end_branch(model, z, "attention output norm", ops);
 }
 
@@ -185,12 +213,16 @@ void add_mlp(const Model& model, const Sizes& z, std::vector<Operator>& ops) {
   const bool normed = model.norms != NormPlaces::kAfter, shared = model.parallel_norms == 1;
   const Bytes input = normed ? norm_output(model, z) : z.stream;
   if (normed && !shared) ops.push_back(norm("mlp norm", model, z));
-  ops.push_back(product("mlp up", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, input));
-  if (shared && input == z.act) ops.back().activations = Bytes{0};  // attention keeps it
+  const std::size_t first = ops.size();
+  add_product("mlp up", "mlp up adapters", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, input,
+              model.gated_mlp ? std::vector{LoraTarget::kGate, LoraTarget::kUp} : std::vector{LoraTarget::kUp}, ops);
+  if (shared && input == z.act) ops[first].activations = Bytes{0};  // attention keeps it
   ops.push_back(activation(model, z));
-  ops.push_back(product("mlp down", z, Split::kInner, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0,
-                        activation_output(model, z)));
-  ops.back().before_the_sum = model.norms == NormPlaces::kBefore;
+  const std::size_t last = ops.size();
+  add_product("mlp down", "mlp down adapters", z, Split::kInner, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0,
+              activation_output(model, z), {LoraTarget::kDown}, ops);
+  // The adapters' second product needs what their first puts out.
+  ops[last].before_the_sum = model.norms == NormPlaces::kBefore;
   end_branch(model, z, "mlp output norm", ops);
 }
 
@@ -232,10 +264,13 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
   ops.back().before_the_sum = true;
 
   const Counted all = count(ops);
-  double weights = 0;
+  double weights = 0, frozen = 0;
   for (const Operator& op : ops)
-    if (op.cls == OperatorClass::kGemm) weights += op.parameters;
-  if (z.cast) ops.push_back(autocast(z, weights, all.matrix_tensors + all.vector_tensors));
+    if (op.cls == OperatorClass::kGemm) {
+      weights += op.parameters;
+      frozen += z.lora.base == LoraBase::kNf4 ? 0 : op.frozen;
+    }
+  if (z.cast) ops.push_back(autocast(z, weights, all.matrix_tensors + all.vector_tensors, frozen));
 
   switch (recomputed ? workload.recompute : Recompute::kNone) {
     case Recompute::kNone: break;
@@ -244,7 +279,8 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     case Recompute::kFull: recompute_all(z, false, ops); break;
     case Recompute::kFullEarlyStop: recompute_all(z, true, ops); break;
   }
-  ops.push_back(accumulate(z, all.matrices, all.vectors, all.matrix_tensors, all.vector_tensors + all.norm_tensors));
+  if (all.matrices + all.vectors > 0)
+    ops.push_back(accumulate(z, all.matrices, all.vectors, all.matrix_tensors, all.vector_tensors + all.norm_tensors));
   return layer;
 }
 
@@ -252,6 +288,7 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
 std::vector<Operator> logits_and_loss(const Model& model, const Sizes& z) {
   Sizes wide = z;
   wide.fp8 = false;
+  wide.lora.base = LoraBase::kParameters;
   std::vector<Operator> ops = {
       in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z)};
   if (model.scaled_logits && z.implementation == Implementation::kEager)
@@ -276,9 +313,9 @@ std::vector<Operator> in_pieces(const Model& model, const Sizes& z, int pieces, 
   part.own_tokens = z.own_tokens / pieces;
   std::vector<Operator> ops = logits_and_loss(model, part);
   Operator& head = ops.front();
-  const double table = head.parameters;
+  const double table = head.parameters + head.frozen;
   const Bytes input = pieces * head.activations, logits = kept_by(ops) - head.activations + ops.back().workspace;
-  if (z.implementation != Implementation::kFused)
+  if (z.implementation != Implementation::kFused && !z.lora.on())
     head.backward.push_back(memory_kernel(1.0 * (pieces - 1) / pieces * 3 * table * z.param));
   for (Operator& op : ops) {
     std::vector<Kernel>& longer = at_once ? op.forward : op.backward;
@@ -293,7 +330,7 @@ std::vector<Operator> in_pieces(const Model& model, const Sizes& z, int pieces, 
   head.activations = input;
   head.workspace = logits;
   if (at_once) {
-    head.activations = z.own_tokens * z.hidden * z.stream + table * z.param;
+    head.activations = z.own_tokens * z.hidden * z.stream + (z.lora.on() ? Bytes{0} : table * z.param);
     head.backward = {memory_kernel(2 * head.activations, 2)};
     add_up(head);
   }
@@ -344,15 +381,16 @@ Layer head_layer(const Model& model, const Workload& workload, const Sizes& z, b
   layer.kind = LayerKind::kHead;
   std::vector<Operator>& ops = layer.operators;
   ops = loss_of(model, workload, z);
-  const double table = ops.front().parameters;
+  const double table = ops.front().parameters + ops.front().frozen;
   if (tied) {
-    ops.front().parameters = 0;
+    ops.front().parameters = ops.front().frozen = 0;
+    ops.front().frozen_bytes = Bytes{0};
     ops.front().tensors.clear();
   }
   ops.insert(ops.begin(), norm("final norm", model, z));
-  if (z.cast) ops.push_back(autocast(z, table, 1));
+  if (z.cast) ops.push_back(z.lora.on() ? autocast(z, 0, 0, table) : autocast(z, table, 1));
   // A tied table gets its gradient here too, and once more in the embedding.
-  ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
+  if (!z.lora.on()) ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
   return layer;
 }
 
@@ -467,15 +505,15 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   Workload needed = workload;  // the model's need does not depend on the kernels that serve it
   needed.attention = Attention::kFlash;
   needed.recompute = Recompute::kNone;
-  needed.implementation = Implementation::kFused;
+  if (!workload.lora.on()) needed.implementation = Implementation::kFused;  // which may join products and so adapters
   needed.loss = Loss::kWhole;
   ModelShare flops = share;
   flops.tensor = 1;
   flops.sequence = false;
-  Flops forward;
+  Flops all;
   for (const Layer& layer : own_layers_of(model, needed, flops))
-    for (const Operator& op : layer.operators) forward += op.forward_flops;
-  return 3.0 / share.tensor * forward;
+    for (const Operator& op : layer.operators) all += (op.frozen > 0 ? 2 : 3) * op.forward_flops;
+  return 1.0 / share.tensor * all;
 }
 
 }  // namespace accosim

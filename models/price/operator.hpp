@@ -52,6 +52,8 @@ struct Operator {
   Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;  ///< that a rank holds
+  double frozen = 0;      ///< elements beside them that are not trained, in
+  Bytes frozen_bytes;     ///< so many bytes
   double alike = 0;       ///< of these, what all ranks that split the layer hold: norms, biases behind a sum
   std::vector<TensorMessage> messages{};  ///< forward, backward, then those that recomputation repeats
   std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
@@ -97,6 +99,7 @@ struct Workload {
   RecomputedBlocks recomputed_blocks{};
   Loss loss = Loss::kWhole;
   int loss_chunks = 0;  ///< 0: as many as usual
+  Lora lora{};
   /// Of sequences that are packed into rows and attend to themselves alone: how long, and how many. Empty: whole rows.
   std::vector<SequenceLengths::Bar> documents{};
 

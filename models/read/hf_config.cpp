@@ -23,18 +23,17 @@ namespace {
 /// With a blank before and behind each.
 constexpr std::string_view kWithoutEffect =
     " "
-    "architectures attention_layers attention_multiplier auto_map bos_token cache_implementation description "
-    "do_layer_norm_before do_sample dtype embedding_multiplier eos_token finetuning_task full_attn_mod id2label "
-    "init_std initializer_factor initializer_range interpolate_factor is_decoder label2id "
-    "layer_norm_elementwise_affine "
-    "length_penalty license logit_scale logits_scaling max_length max_new_tokens max_window_layers min_length "
-    "model_max_length n_ctx n_special no_rope_layer_interval no_rope_layers num_beam_groups num_beams num_labels "
-    "num_return_sequences original_max_position_embeddings pad_token partial_rotary_factor prefix pretraining_tp "
-    "problem_type query_pre_attn_scalar repetition_penalty residual_multiplier return_dict return_dict_in_generate "
-    "rotary_emb_base rotary_pct scale_attn_by_inverse_layer_idx scale_attn_weights sep_token sliding_window_pattern "
-    "tags "
-    "task_specific_params temperature tokenizer_class top_k top_p torch_dtype torchscript transformers_version "
-    "transformers.js_config typical_p unk_token use_bfloat16 use_cache ";
+    "architectures attention_layers attention_multiplier auto_map bos_token cache_implementation "
+    "classifier_dropout description do_layer_norm_before do_sample dtype embedding_multiplier eos_token "
+    "finetuning_task full_attn_mod id2label init_std initializer_factor initializer_range interpolate_factor "
+    "is_decoder label2id layer_norm_elementwise_affine length_penalty license logit_scale logits_scaling "
+    "max_length max_new_tokens max_window_layers min_length mlp_type model_max_length n_ctx n_special "
+    "no_rope_layer_interval no_rope_layers norm_type num_beam_groups num_beams num_labels num_return_sequences "
+    "original_max_position_embeddings pad_token partial_rotary_factor prefix pretraining_tp problem_type "
+    "query_pre_attn_scalar repetition_penalty residual_multiplier return_dict return_dict_in_generate "
+    "rotary_emb_base rotary_pct scale_attn_by_inverse_layer_idx scale_attn_weights sep_token "
+    "sliding_window_pattern tags task_specific_params temperature tokenizer_class top_k top_p torch_dtype "
+    "torchscript transformers.js_config transformers_version typical_p unk_token use_bfloat16 use_cache ";
 constexpr std::string_view kBegins[] = {"_",         "output_",         "rope_",   "summary_",
                                         "suppress_", "begin_suppress_", "forced_", "unsloth"};
 constexpr std::string_view kEnds[] = {"_token_id", "_token_ids", "_epsilon", "_eps", "_version", "_name_or_path"};
@@ -81,8 +80,9 @@ std::map<std::string, std::string> config_words(const ModelFamily& family) {
                           &ModelFamily::vocabulary, &ModelFamily::positions, &ModelFamily::activation})
     for (const std::string& name : family_names()) add(family_of(name).*role, role);
   for (const auto& [theirs, role] : kOthers) add(theirs, role);
-  for (const char* const key : {"attention_dropout", "hidden_dropout", "dropout", "attn_pdrop", "resid_pdrop",
-                                "embd_pdrop", "resid_dropout", "embed_dropout", "activation_dropout"})
+  for (const char* const key :
+       {"attention_dropout", "hidden_dropout", "dropout", "attn_pdrop", "resid_pdrop", "embd_pdrop", "resid_dropout",
+        "embed_dropout", "activation_dropout", "residual_dropout", "embedding_dropout"})
     words.emplace(key, "dropout is the training's: --set /training/dropout=0.1");
   words.emplace("gradient_checkpointing", "recomputation is the training's: --set /training/activation_recompute=full");
   for (const char* const key : {"attn_implementation", "use_flash_attn", "flash_attn", "use_flash_attention"})
@@ -355,7 +355,7 @@ struct Unmodelled {
 constexpr const char* kExperts = "mixture-of-experts models are";
 constexpr const char* kLatent = "multi-head latent attention is";
 constexpr const char* kParts = "models with an encoder of their own are";
-constexpr const char* kLora = "LoRA is";
+constexpr const char* kLora = "LoRA belongs to the training (\"lora\"), and here it is";
 constexpr const char* kAdapters = "adapters are";
 constexpr const char* kQuantised = "quantised weights are";
 constexpr Unmodelled kUnmodelled[] = {

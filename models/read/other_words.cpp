@@ -132,10 +132,13 @@ const std::map<std::string, std::string>& training_words() {
     add(words, {"fused_adamw", "fused", "fused_optimizer"}, "here it is \"optimizer_implementation\": \"fused\"");
     add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");
     add(words,
-        {"lora", "qlora", "lora_r", "lora_rank", "lora_alpha", "lora_dropout", "lora_target_modules", "use_lora",
-         "peft", "peft_config", "adapter", "adapters", "load_in_4bit", "load_in_8bit", "quantization",
-         "quantization_config"},
-        "LoRA, other adapters and quantised weights are not modelled yet: all parameters are trained; leave it out");
+        {"qlora", "lora_r", "lora_rank", "lora_alpha", "lora_dropout", "lora_target_modules", "use_lora", "peft",
+         "peft_config", "adapter", "adapters", "load_in_4bit"},
+        "here it is \"lora\": {\"rank\": 16, \"targets\": [\"all-linear\"]}, with \"base_dtype\": \"nf4\" for weights "
+        "in 4 "
+        "bits; other adapters are not modelled");
+    add(words, {"load_in_8bit", "quantization", "quantization_config"},
+        "of quantised weights only those under LoRA in 4 bits are modelled: \"lora\" with \"base_dtype\": \"nf4\"");
     return words;
   }();
   return kAll;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
+#include "models/read/parts.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_unsteady.hpp"
@@ -130,6 +133,49 @@ void read_loss(ObjectReader& reader, Training& training, const std::optional<Mod
   refuse(model && family_of(*model).measured, "of a measured model there are no logits");
 }
 
+/// "all-linear", or names of a block's matrices as Hugging Face's modules and PEFT have them; those of matrices that a
+/// family has in one stand for all that is in it.
+std::vector<LoraTarget> read_targets(ObjectReader& reader) {
+  using enum LoraTarget;
+  const std::map<std::string, std::vector<LoraTarget>> groups = {
+      {"all-linear", values_of<LoraTarget>()}, {"qkv_proj", {kQuery, kKey, kValue}}, {"gate_up_proj", {kGate, kUp}}};
+  const char* const key = "targets";
+  std::vector<LoraTarget> targets;
+  for (const JsonValue* each : reader.list(key, 1, 20)) {
+    std::vector<LoraTarget> meant;
+    for (const LoraTarget target : values_of<LoraTarget>())
+      if (each->text == name_of(target)) meant = {target};
+    if (const auto group = groups.find(each->text); group != groups.end()) meant = group->second;
+    if (meant.empty())
+      reader.fail(key, fmt::format("has {}; write [\"all-linear\"] or some of \"{}\", \"qkv_proj\", \"gate_up_proj\"",
+                                   in_quotes(each->text, 40), fmt::join(kNames<LoraTarget>, "\", \"")));
+    targets.insert(targets.end(), meant.begin(), meant.end());
+  }
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return targets;
+}
+
+void read_lora(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
+  const char* const key = "lora";
+  read_part(reader, key, [&](ObjectReader& own) {
+    training.lora.rank = own.integer("rank", 1, 100'000);
+    training.lora.targets = read_targets(own);
+    training.lora.base = own.choice("base_dtype", LoraBase::kParameters);
+  });
+  const Lora& lora = training.lora;
+  if (!lora.on()) return;
+  const auto refuse = [&](bool wrong, const char* what) {
+    if (wrong) reader.fail(key, what);
+  };
+  refuse(training.implementation == Implementation::kAccocal, "accocal's step trains everything; leave it out");
+  refuse(model && family_of(*model).measured, "a measured model has no products to stand beside; leave it out");
+  refuse(model && !model->gated_mlp && lora.targets == std::vector{LoraTarget::kGate},
+         "targets gate_proj, and the model's MLP has no gate; write up_proj and down_proj");
+  refuse(lora.base == LoraBase::kNf4 && training.precision == Dtype::kFp8,
+         "has a base in nf4, whose products run in 16 bits, and precision is fp8; write bf16");
+}
+
 /// accocal has one kernel; otherwise the framework's own.
 void read_optimizer_implementation(ObjectReader& reader, Training& training) {
   const char* const key = "optimizer_implementation";
@@ -173,6 +219,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.parallel = read_parallel(reader, training, model);
   training.recomputed_blocks = read_recomputed_blocks(reader, training, model);
   read_loss(reader, training, model);
+  read_lora(reader, training, model);
   if (training.unsteady.lengths.separate && training.attention == Attention::kNaive)
     reader.fail("attention",
                 "is naive, which computes the whole row whatever its sequences are; write \"flash\", or leave "

@@ -1,6 +1,7 @@
 // How a model is trained, whatever the schedule: batches, number formats, what is recomputed, who runs the step.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,28 @@ std::string in_words(const RecomputedBlocks& blocks);
 enum class Loss : std::uint8_t { kWhole, kChunked, kFusedLinear, kCut };
 template <>
 inline constexpr const char* kNames<Loss>[] = {"whole", "chunked", "fused_linear", "cut"};
+/// Products of a block that low-rank adapters can stand beside.
+enum class LoraTarget : std::uint8_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
+template <>
+inline constexpr const char* kNames<LoraTarget>[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                                     "gate_proj", "up_proj", "down_proj"};
+/// What the frozen matrices of the blocks are stored in: the parameters' dtype, or four bits (QLoRA, arXiv 2305.14314).
+enum class LoraBase : std::uint8_t { kParameters, kNf4 };
+template <>
+inline constexpr const char* kNames<LoraBase>[] = {"parameters", "nf4"};
+
+/// Low-rank adapters (arXiv 2106.09685), which alone are trained: beside a product of in x out one of in x rank and one
+/// of rank x out. Where a family, or merged code, has several targets in one matrix, that has one adapter.
+struct Lora {
+  int rank = 0;  ///< 0: there are none, and everything is trained
+  std::vector<LoraTarget> targets{};
+  LoraBase base = LoraBase::kParameters;
+
+  bool on() const { return rank > 0; }
+  bool has(LoraTarget target) const { return std::find(targets.begin(), targets.end(), target) != targets.end(); }
+  bool operator==(const Lora&) const = default;
+};
+
 /// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
 /// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
 enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
@@ -107,6 +130,7 @@ struct Training {
   std::optional<Seconds> launch_interval;  ///< else launch_slowdown() times the device's
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
+  Lora lora{};
   Parallel parallel{};  ///< how a step splits its model
 
   bool operator==(const Training&) const = default;

@@ -189,8 +189,8 @@ TEST(HfConfig, WhatIsSwitchedOffIsNoReasonToRefuse) {
 
 TEST(HfConfig, AdaptersAndQuantisedBasesAreRefusedByName) {
   for (const auto& [members, what] : std::vector<std::pair<std::string, std::string>>{
-           {R"("lora_r": 16)", "LoRA is not modelled yet (lora_r: 16)"},
-           {R"("lora_alpha": 32)", "LoRA is not modelled yet"},
+           {R"("lora_r": 16)", "LoRA belongs to the training (\"lora\"), and here it is not modelled yet (lora_r: 16)"},
+           {R"("lora_alpha": 32)", "LoRA belongs to the training"},
            {R"("adapter": "lora")", "adapters are not modelled yet (adapter: \"lora\")"},
            {R"("peft_config": {"r": 8})", "adapters are not modelled yet"},
            {R"("load_in_4bit": true)", "quantised weights are not modelled yet (load_in_4bit: true)"},
