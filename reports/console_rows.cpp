@@ -129,6 +129,12 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
   line("model",
        fmt::format("{}, {} parameters, {}", scenario.model.name,
                    human_count(static_cast<double>(parameter_count(scenario.model))), name_of(training.precision)));
+  if (const Lora& lora = training.lora; lora.on()) {
+    std::vector<std::string> targets;
+    for (const LoraTarget target : lora.targets) targets.emplace_back(name_of(target));
+    line("trained", fmt::format("LoRA of rank {} beside {}, the base frozen{}", lora.rank, fmt::join(targets, ", "),
+                                lora.base == LoraBase::kNf4 ? " in nf4" : ""));
+  }
   line("cluster", fmt::format("{}: {}", scenario.cluster.name, gpus_in_words(scenario.cluster)));
   const int ranks = static_cast<int>(gpu_count(scenario.cluster));
   if (const std::string split = in_words(training.parallel, ranks); !split.empty()) line("parallel", split);

@@ -11,8 +11,8 @@
 #include "models/base/text.hpp"
 #include "models/launch/deepspeed.hpp"
 #include "models/launch/flags.hpp"
-#include "models/read/library.hpp"
 #include "models/spec/schedule_traits.hpp"
+#include "models/spec/shipped.hpp"
 
 namespace accosim {
 namespace {
@@ -109,12 +109,8 @@ constexpr FlagRow kRefused[] = {
 
 /// A shipped model by what the hub calls it, "meta-llama/Llama-2-7b-hf"; empty where there is none.
 std::string shipped_model(const std::string& hub_name) {
-  std::string name = lower(hub_name.substr(hub_name.rfind('/') + 1));
-  if (name.starts_with("meta-")) name.erase(0, 5);
-  if (name.ends_with("-hf")) name.erase(name.size() - 3);
-  for (const LibraryEntry& entry : list_library())
-    if (entry.kind == "model" && lower(entry.name) == name) return entry.name;
-  return "";
+  const std::vector<ShippedFile> meant = shipped_as(FileKind::kModel, hub_name);
+  return meant.size() == 1 ? meant.front().name : "";
 }
 
 class Reader {

@@ -61,6 +61,7 @@ class BillMaker {
     billed.flops = op.forward_flops + op.backward_flops;
     billed.bytes = op.forward_bytes + op.backward_bytes;
     billed.parameters = op.parameters;
+    billed.frozen = op.frozen_bytes;
     billed.tensors = op.tensors;
     billed.messages = op.messages;
     billed.beside_all = op.beside_all;

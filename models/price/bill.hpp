@@ -98,6 +98,7 @@ struct BilledOperator {
   Flops flops;  ///< forward and backward
   Bytes bytes;  ///< the same
   double parameters = 0;
+  Bytes frozen;                           ///< beside them
   std::vector<double> tensors;            ///< as the operator's
   std::vector<TensorMessage> messages{};  ///< the same
   bool beside_all = false;

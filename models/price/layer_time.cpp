@@ -2,6 +2,7 @@
 #include "models/price/layer_time.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/spec/device.hpp"
 #include "models/spec/training.hpp"
@@ -46,10 +47,13 @@ LayerTime layer_time(const Bill& bill, const BilledLayer& layer) {
     forward_launches += op.forward_launches;
     backward_launches += op.backward_launches;
     time.parameters += op.parameters;
+    time.frozen += op.frozen;
   }
   time.forward = std::max(time.forward, forward_launches * bill.launch_interval);
   time.backward = std::max(time.backward, backward_launches * bill.launch_interval);
-  time.gradients = gradients_of(layer);
+  std::vector<GradientTensor> gradients = gradients_of(layer);
+  if (gradients.empty() && time.frozen > Bytes{0}) gradients.push_back({});
+  time.gradients = std::move(gradients);
   return time;
 }
 

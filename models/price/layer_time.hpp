@@ -22,6 +22,7 @@ struct GradientTensor {
 struct LayerTime {
   Seconds forward, backward;
   double parameters = 0;
+  Bytes frozen;                                     ///< of parameters that are not trained
   Shared<std::vector<GradientTensor>> gradients{};  ///< in the order in which they become ready
 };
 
@@ -29,7 +30,8 @@ struct LayerTime {
 /// device's slowdown, as the whole bill is. Launches are asynchronous: within a layer the host runs ahead of long
 /// kernels and falls behind short ones. The gradients of an operator are ready when its backward kernels are done,
 /// which run last operator first; its parameters are needed when its forward kernels begin. What runs beside all of
-/// them is spread evenly.
+/// them is spread evenly. A layer with frozen parameters alone has one gradient of no element, so that it can be waited
+/// for.
 LayerTime layer_time(const Bill& bill, const BilledLayer& layer);
 
 /// One a layer of the model.

@@ -33,6 +33,13 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   token.activations = ids;
   // A learned table of positions is added to whole sequences, which are cut up behind that, without a collective.
   token.messages = messages_of_embedding(z.split, rows, model.learned_positions);
+  const auto without_gradient = [&](Operator& op) {
+    if (!z.lora.on()) return;
+    freeze(op, z);
+    op.backward.clear();
+    op.activations = Bytes{0};
+  };
+  without_gradient(token);
   add_up(token);
   layer.operators.push_back(token);
   double parameters = table;
@@ -46,12 +53,15 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
     position.backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)};
     position.parameters = position.alike = positions;
     position.tensors = {positions};
+    without_gradient(position);
     add_up(position);
     layer.operators.push_back(position);
     parameters += positions;
   }
+  if (model.scaled_embeddings && z.implementation == Implementation::kEager)
+    layer.operators.push_back(scaled("embedding scale", z.own_tokens * z.hidden, z.stream));
   if (z.dropout) layer.operators.push_back(embedding_dropout(z));
-  layer.operators.push_back(accumulate(z, 0, parameters, 0, model.learned_positions ? 2 : 1));
+  if (!z.lora.on()) layer.operators.push_back(accumulate(z, 0, parameters, 0, model.learned_positions ? 2 : 1));
   return layer;
 }
 
@@ -140,52 +150,127 @@ void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   ops.front().workspace = std::max(Bytes{0}, before - kept);
 }
 
-Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool recomputed) {
-  Layer layer;
-  std::vector<Operator>& ops = layer.operators;
+/// The columns of the product's GEMMs that have adapters: all of a matrix of several where one of them is a target.
+std::vector<double> adapted(const Lora& lora, const std::vector<LoraTarget>& targets, const std::vector<double>& outs) {
+  std::vector<double> columns;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const bool first = outs.size() == targets.size() || columns.empty();
+    if (lora.has(targets[i]) && first) columns.push_back(outs[std::min(i, outs.size() - 1)]);
+  }
+  return columns;
+}
+
+/// A product and its adapters.
+void add_product(const char* name, const char* beside, const Sizes& z, Split split, double in,
+                 const std::vector<double>& outs, double bias, Bytes element, const std::vector<LoraTarget>& targets,
+                 std::vector<Operator>& ops) {
+  const std::vector<double> columns = z.lora.on() ? adapted(z.lora, targets, outs) : std::vector<double>();
+  ops.push_back(product(name, z, split, in, outs, bias, element, !columns.empty()));
+  if (!columns.empty()) ops.push_back(adapters(beside, z, split, in, columns));
+}
+
+/// What of a branch follows its last product, before the sum with the stream.
+void end_branch(const Model& model, const Sizes& z, const char* norm, std::vector<Operator>& ops) {
+  if (model.norms != NormPlaces::kBefore) ops.push_back(branch_norm(norm, model, z));
+  // Compiled and fused code scales as it adds.
+  if (model.scaled_branches && z.implementation == Implementation::kEager)
+    ops.push_back(scaled("branch scale", z.own_tokens * z.hidden, z.act));
+}
+
+/// From the stream to attention's output.
+void add_attention(const Model& model, const Workload& workload, const Sizes& z, int window,
+                   std::vector<Operator>& ops) {
   const double qkv = z.query + 2 * z.key_value;
   // Merged code always has one matrix for the three projections.
   const bool together = family_of(model).one_qkv_matrix || z.implementation == Implementation::kFused;
   const std::vector<double> projections =
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
-  const std::vector<double> up = !model.gated_mlp                             ? std::vector<double>{z.ffn}
-                                 : z.implementation == Implementation::kFused ? std::vector<double>{2 * z.ffn}
-                                                                              : std::vector<double>{z.ffn, z.ffn};
-
-  ops.push_back(norm("attention norm", model, z));
-  ops.push_back(product("qkv projection", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
-                        norm_output(model, z)));
-  if (!model.learned_positions) ops.push_back(rotary(z));
+  const bool normed = model.norms != NormPlaces::kAfter;
+  if (normed) ops.push_back(norm("attention norm", model, z));
+  add_product("qkv projection", "qkv adapters", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
+              normed ? norm_output(model, z) : z.stream, {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue},
+              ops);
+  if (model.query_key_norm != QueryKeyNorm::kNone) ops.push_back(query_key_norm(model, z));
+  if (!model.learned_positions) ops.push_back(rotary(model, z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
   if (workload.attention != Attention::kNaive)
-    ops.push_back(flash_attention(model, z, window));
+    ops.push_back(flash_attention(model, workload, z, window));
   else
     add_naive_attention(model, z, ops);
   for (Operator& op : ops)
-    if (op.cls == OperatorClass::kGemm && op.parameters == 0) op = in_16_bits(std::move(op), z);
-  ops.push_back(product("output projection", z, Split::kInner, z.query, {z.hidden},
-                        model.attention_output_bias ? z.hidden : 0, z.act));
-  ops.push_back(residual("attention residual", z));
-  ops.push_back(norm("mlp norm", model, z));
+    if (op.cls == OperatorClass::kGemm && op.parameters + op.frozen == 0) op = in_16_bits(std::move(op), z);
+  add_product("output projection", "output adapters", z, Split::kInner, z.query, {z.hidden},
+              model.attention_output_bias ? z.hidden : 0, z.act, {LoraTarget::kOutput}, ops);
+  end_branch(model, z, "attention output norm", ops);
+}
+
+/// From the stream to the MLP's output; beside attention behind one norm it reads what that has normalised.
+void add_mlp(const Model& model, const Sizes& z, std::vector<Operator>& ops) {
+  const bool one = family_of(model).one_gate_up_matrix || z.implementation == Implementation::kFused;
   const double up_columns = (model.gated_mlp ? 2 : 1) * z.ffn;
-  ops.push_back(
-      product("mlp up", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, norm_output(model, z)));
+  const std::vector<double> up =
+      model.gated_mlp && !one ? std::vector<double>{z.ffn, z.ffn} : std::vector<double>{up_columns};
+  const bool normed = model.norms != NormPlaces::kAfter, shared = model.parallel_norms == 1;
+  const Bytes input = normed ? norm_output(model, z) : z.stream;
+  if (normed && !shared) ops.push_back(norm("mlp norm", model, z));
+  const std::size_t first = ops.size();
+  add_product("mlp up", "mlp up adapters", z, Split::kColumns, z.hidden, up, model.mlp_bias ? up_columns : 0, input,
+              model.gated_mlp ? std::vector{LoraTarget::kGate, LoraTarget::kUp} : std::vector{LoraTarget::kUp}, ops);
+  if (shared && input == z.act) ops[first].activations = Bytes{0};  // attention keeps it
   ops.push_back(activation(model, z));
-  ops.push_back(product("mlp down", z, Split::kInner, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0,
-                        activation_output(model, z)));
-  ops.back().before_the_sum = true;
+  const std::size_t last = ops.size();
+  add_product("mlp down", "mlp down adapters", z, Split::kInner, z.ffn, {z.hidden}, model.mlp_bias ? z.hidden : 0,
+              activation_output(model, z), {LoraTarget::kDown}, ops);
+  // The adapters' second product needs what their first puts out.
+  ops[last].before_the_sum = model.norms == NormPlaces::kBefore;
+  end_branch(model, z, "mlp output norm", ops);
+}
+
+/// The block's biases, and its tensors of each kind.
+struct Counted {
+  double matrices = 0, vectors = 0;  ///< elements
+  int matrix_tensors = 0, vector_tensors = 0, norm_tensors = 0;
+};
+/// A product registers a matrix and, where it has a bias, a vector for each of its GEMMs, one after the other.
+Counted count(const std::vector<Operator>& ops) {
+  Counted all;
+  for (const Operator& op : ops) {
+    const bool gemm = op.cls == OperatorClass::kGemm;
+    double matrices = 0;
+    for (const Kernel& kernel : op.forward)
+      if (gemm && op.parameters > 0 && kernel.kind == KernelKind::kGemm) {
+        matrices += kernel.gemm.n * kernel.gemm.k;
+        ++all.matrix_tensors;
+      }
+    all.matrices += matrices;
+    all.vectors += op.parameters - matrices;
+    (gemm ? all.vector_tensors : all.norm_tensors) += static_cast<int>(op.tensors.size());
+  }
+  all.vector_tensors -= all.matrix_tensors;
+  return all;
+}
+
+Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool recomputed) {
+  Layer layer;
+  std::vector<Operator>& ops = layer.operators;
+  add_attention(model, workload, z, window, ops);
+  if (model.parallel_norms == 0) ops.push_back(residual("attention residual", z));
+  add_mlp(model, z, ops);
+  if (model.parallel_norms > 0) {
+    ops.push_back(residual("attention residual", z));
+    ops.back().before_the_sum = true;
+  }
   ops.push_back(residual("mlp residual", z));
   ops.back().before_the_sum = true;
 
-  const int matrices = static_cast<int>(projections.size() + up.size()) + 2;
-  double weights = 0, norms = 0, biases = 0;
-  for (const Operator& op : ops) (op.cls == OperatorClass::kGemm ? weights : norms) += op.parameters;
-  biases = (model.qkv_bias ? qkv : 0) + (model.attention_output_bias ? z.hidden : 0) +
-           (model.mlp_bias ? up_columns + z.hidden : 0);
-  const int vectors = (model.qkv_bias ? static_cast<int>(projections.size()) : 0) +
-                      (model.attention_output_bias ? 1 : 0) + (model.mlp_bias ? static_cast<int>(up.size()) + 1 : 0) +
-                      (model.rms_norm ? 2 : 4);
-  if (z.cast) ops.push_back(autocast(z, weights, matrices + vectors - (model.rms_norm ? 2 : 4)));
+  const Counted all = count(ops);
+  double weights = 0, frozen = 0;
+  for (const Operator& op : ops)
+    if (op.cls == OperatorClass::kGemm) {
+      weights += op.parameters;
+      frozen += z.lora.base == LoraBase::kNf4 ? 0 : op.frozen;
+    }
+  if (z.cast) ops.push_back(autocast(z, weights, all.matrix_tensors + all.vector_tensors, frozen));
 
   switch (recomputed ? workload.recompute : Recompute::kNone) {
     case Recompute::kNone: break;
@@ -194,29 +279,118 @@ Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, 
     case Recompute::kFull: recompute_all(z, false, ops); break;
     case Recompute::kFullEarlyStop: recompute_all(z, true, ops); break;
   }
-  ops.push_back(accumulate(z, weights - biases, norms + biases, matrices, vectors));
+  if (all.matrices + all.vectors > 0)
+    ops.push_back(accumulate(z, all.matrices, all.vectors, all.matrix_tensors, all.vector_tensors + all.norm_tensors));
   return layer;
 }
 
+/// From the normalised stream to the loss, of so many tokens.
+std::vector<Operator> logits_and_loss(const Model& model, const Sizes& z) {
+  Sizes wide = z;
+  wide.fp8 = false;
+  wide.lora.base = LoraBase::kParameters;
+  std::vector<Operator> ops = {
+      in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z)};
+  if (model.scaled_logits && z.implementation == Implementation::kEager)
+    ops.push_back(scaled("logit scale", z.tokens * z.vocab, z.act));
+  if (model.capped_logits) ops.push_back(soft_cap("soft cap of logits", z, z.tokens * z.vocab, z.act));
+  ops.push_back(cross_entropy(z));
+  return ops;
+}
+
+void repeat(std::vector<Kernel>& kernels, int times) {
+  const std::vector<Kernel> once = kernels;
+  for (int i = 1; i < times; ++i) kernels.insert(kernels.end(), once.begin(), once.end());
+}
+
+/// The same in pieces: only the product's input is kept, a piece's logits are there while it is computed, and a piece
+/// needs its forward pass again in the backward pass, or, where `at_once`, has its backward pass in the forward pass.
+/// Then the gradients of the input and of the matrix are kept in the input's place, and scaled by that of the loss. In
+/// eager code the gradients of the matrix, one a piece, are added: two reads and a write.
+std::vector<Operator> in_pieces(const Model& model, const Sizes& z, int pieces, bool at_once) {
+  Sizes part = z;
+  part.tokens = z.tokens / pieces;
+  part.own_tokens = z.own_tokens / pieces;
+  std::vector<Operator> ops = logits_and_loss(model, part);
+  Operator& head = ops.front();
+  const double table = head.parameters + head.frozen;
+  const Bytes input = pieces * head.activations, logits = kept_by(ops) - head.activations + ops.back().workspace;
+  if (z.implementation != Implementation::kFused && !z.lora.on())
+    head.backward.push_back(memory_kernel(1.0 * (pieces - 1) / pieces * 3 * table * z.param));
+  for (Operator& op : ops) {
+    std::vector<Kernel>& longer = at_once ? op.forward : op.backward;
+    const std::vector<Kernel>& other = at_once ? op.backward : op.forward;
+    longer.insert(longer.end(), other.begin(), other.end());
+    if (at_once) op.backward.clear();
+    repeat(op.forward, pieces);
+    repeat(op.backward, pieces);
+    op.activations = op.workspace = Bytes{0};
+    add_up(op);
+  }
+  head.activations = input;
+  head.workspace = logits;
+  if (at_once) {
+    head.activations = z.own_tokens * z.hidden * z.stream + (z.lora.on() ? Bytes{0} : table * z.param);
+    head.backward = {memory_kernel(2 * head.activations, 2)};
+    add_up(head);
+  }
+  return ops;
+}
+
+/// Logits in tiles that stay on the multiprocessors, computed once forward and once more backward: of the loss only a
+/// log-sum-exp of each token is kept.
+std::vector<Operator> cut_loss(const Model& model, const Sizes& z) {
+  Operator head = logits_and_loss(model, z).front();
+  const Kernel again = head.forward.back();
+  head.backward.insert(head.backward.begin(), again);
+  for (std::vector<Kernel>* const kernels : {&head.forward, &head.backward})
+    for (Kernel& kernel : *kernels)
+      if (kernel.kind == KernelKind::kGemm && kernel.gemm == again.gemm) kernel.gemm.out = Bytes{0};
+  head.activations += z.tokens * Bytes{4};
+  add_up(head);
+  return {head};
+}
+
+/// Liger's: so many that a piece's logits are about as large as its input, of a power of two of tokens
+/// (ops/fused_linear_cross_entropy.py).
+int ligers_pieces(const Sizes& z) {
+  const double wanted = std::ceil(z.tokens / std::ceil(z.vocab / z.hidden));
+  return static_cast<int>(std::ceil(z.tokens / std::exp2(std::ceil(std::log2(wanted)))));
+}
+
+std::vector<Operator> loss_of(const Model& model, const Workload& workload, const Sizes& z) {
+  const auto pieces = [&](int usual) {
+    return std::min(workload.loss_chunks > 0 ? workload.loss_chunks : usual, static_cast<int>(z.tokens));
+  };
+  switch (workload.loss) {
+    case Loss::kWhole: return logits_and_loss(model, z);
+    case Loss::kChunked: return in_pieces(model, z, pieces(kLossChunks), false);
+    case Loss::kFusedLinear: {
+      Sizes merged = z;  // one kernel puts the gradient in the logits' place
+      merged.implementation = Implementation::kFused;
+      return in_pieces(model, merged, pieces(ligers_pieces(z)), true);
+    }
+    case Loss::kCut: return cut_loss(model, z);
+  }
+  return {};
+}
+
 /// `tied`: its matrix is the embedding's, of the same rank.
-Layer head_layer(const Model& model, const Sizes& z, bool tied) {
+Layer head_layer(const Model& model, const Workload& workload, const Sizes& z, bool tied) {
   Layer layer;
   layer.kind = LayerKind::kHead;
   std::vector<Operator>& ops = layer.operators;
-  ops.push_back(norm("final norm", model, z));
-  Sizes wide = z;
-  wide.fp8 = false;
-  ops.push_back(
-      in_16_bits(product("lm head", wide, Split::kColumns, z.hidden, {z.vocab}, 0, norm_output(model, z)), z));
-  const double table = ops.back().parameters;
+  ops = loss_of(model, workload, z);
+  const double table = ops.front().parameters + ops.front().frozen;
   if (tied) {
-    ops.back().parameters = 0;
-    ops.back().tensors.clear();
+    ops.front().parameters = ops.front().frozen = 0;
+    ops.front().frozen_bytes = Bytes{0};
+    ops.front().tensors.clear();
   }
-  ops.push_back(cross_entropy(z));
-  if (z.cast) ops.push_back(autocast(z, table, 1));
+  ops.insert(ops.begin(), norm("final norm", model, z));
+  if (z.cast) ops.push_back(z.lora.on() ? autocast(z, 0, 0, table) : autocast(z, table, 1));
   // A tied table gets its gradient here too, and once more in the embedding.
-  ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
+  if (!z.lora.on()) ops.push_back(accumulate(z, table, norm_parameters(model), 1, model.rms_norm ? 1 : 2));
   return layer;
 }
 
@@ -268,7 +442,7 @@ Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, cons
       else if (i <= model.num_hidden_layers)
         layers.push_back(block(i - 1, is_recomputed(workload.recomputed_blocks, own++, in_chunk++)));
       else
-        layers.emplace_back(head_layer(model, z, model.tie_word_embeddings && share.stages == 1));
+        layers.emplace_back(head_layer(model, workload, z, model.tie_word_embeddings && share.stages == 1));
   }
   return layers;
 }
@@ -331,14 +505,15 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   Workload needed = workload;  // the model's need does not depend on the kernels that serve it
   needed.attention = Attention::kFlash;
   needed.recompute = Recompute::kNone;
-  needed.implementation = Implementation::kFused;
+  if (!workload.lora.on()) needed.implementation = Implementation::kFused;  // which may join products and so adapters
+  needed.loss = Loss::kWhole;
   ModelShare flops = share;
   flops.tensor = 1;
   flops.sequence = false;
-  Flops forward;
+  Flops all;
   for (const Layer& layer : own_layers_of(model, needed, flops))
-    for (const Operator& op : layer.operators) forward += op.forward_flops;
-  return 3.0 / share.tensor * forward;
+    for (const Operator& op : layer.operators) all += (op.frozen > 0 ? 2 : 3) * op.forward_flops;
+  return 1.0 / share.tensor * all;
 }
 
 }  // namespace accosim

@@ -67,6 +67,10 @@ std::vector<LayerRange> chunk_ranges(int blocks, const ModelShare& share);
 /// also the tokens of what lies between. Layers are those of all stages.
 Layers layers_of(const Model& model, const Workload& workload, const ModelShare& share = {});
 
+/// Pieces of a chunked loss where nobody says how many: torchtune's (modules/loss, num_output_chunks). Of a fused
+/// linear one: tokens / c, c the next power of two from tokens / ceil(V / h) on, as Liger has it.
+inline constexpr int kLossChunks = 8;
+
 /// Those of the share's stage alone, one chunk after the other.
 Layers own_layers_of(const Model& model, const Workload& workload, const ModelShare& share);
 
@@ -78,7 +82,8 @@ Bytes buffer_bytes(const Model& model, Implementation implementation);
 /// matrix products and attention (causal attention counted at the half it computes). For a model with untied embeddings
 /// 6 x tokens x (parameters in matrices, the embedding table excluded) + 12 x heads x head_dim x attended_pairs x batch
 /// summed over the blocks: three times the forward, since a backward of a product is two products. Of a share its own:
-/// of split tensors an even part, without what a rank pads or copies.
+/// of split tensors an even part, without what a rank pads or copies. Of a frozen product the gradient of its weights
+/// is left out.
 Flops model_flops(const Model& model, const Workload& workload, const ModelShare& share = {});
 
 /// Whether a block is among them: the one numbered `own` from 0 of a rank's blocks, chunk after chunk, and `in_chunk`

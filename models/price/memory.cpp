@@ -25,6 +25,12 @@ Bytes workspace(const Layer& layer) {
   return most;
 }
 
+Bytes frozen_of(const Layer& layer) {
+  Bytes sum;
+  for (const Operator& op : layer.operators) sum += op.frozen_bytes;
+  return sum;
+}
+
 double parameters_of(const Layer& layer) {
   double sum = 0;
   for (const Operator& op : layer.operators) sum += op.parameters;
@@ -51,6 +57,7 @@ class Moment {
 struct Sizes {
   std::vector<double> layers;  ///< parameters of each
   std::vector<double> before;  ///< parameters of all layers before each, and of all
+  std::vector<Bytes> frozen;   ///< the same of what is not trained, in bytes
   std::vector<Bytes> held;     ///< activations of all layers before each
   double parameters = 0;       ///< of all
   double shard = 0;
@@ -79,15 +86,18 @@ void add_passes(Sizes& z, const MemoryInput& input) {
 Sizes sizes_of(const MemoryInput& input) {
   const ScheduleSpec& spec = input.schedule;
   Sizes z;
-  Bytes held;
+  Bytes held, frozen;
   for (const Layer& layer : input.layers) {
     z.layers.push_back(parameters_of(layer));
     z.before.push_back(z.parameters);
+    z.frozen.push_back(frozen);
     z.held.push_back(held);
     z.parameters += z.layers.back();
     held += kept(layer);
+    frozen += frozen_of(layer);
   }
   z.before.push_back(z.parameters);
+  z.frozen.push_back(frozen);
   add_passes(z, input);
   z.shard = std::ceil(shard_of(z.parameters, input.shards));  // the flat buffer is padded to equal shards
   if (has_whole_tensors(spec)) z.owned = largest_share(input.layers, input.shards);
@@ -208,13 +218,15 @@ void add_zero3_states(Moment& moment, const MemoryInput& input, const Sizes& z, 
   const bool every = spec.sync == Sync::kEveryMicroBatch;
   const std::size_t n = z.layers.size(), d = static_cast<std::size_t>(spec.prefetch);
   const Bytes stored = spec.offload_optimizer ? z.param : std::max(z.state, z.param);
-  const double share = z.shard / z.parameters;
+  const double share = z.parameters > 0 ? z.shard / z.parameters : 0;
   moment.add_lasting(MemoryUse::kParameterShard, z.shard * stored);
   // The unit that computes and those gathered ahead; the last unit stays until its own backward is done, tied
   // embeddings to the end.
-  double gathered = sum(z, spec.reshard_after_forward ? l - std::min(l, d) : 0, last ? l + 1 : n);
-  if (input.tied_embeddings && spec.reshard_after_forward && l > d) gathered += z.layers.front();
-  moment.add(MemoryUse::kGatheredParameters, gathered * z.param);
+  const std::size_t from = spec.reshard_after_forward ? l - std::min(l, d) : 0, to = last ? l + 1 : n;
+  Bytes gathered = sum(z, from, to) * z.param + (z.frozen[to] - z.frozen[from]);
+  if (input.tied_embeddings && spec.reshard_after_forward && l > d)
+    gathered += z.layers.front() * z.param + z.frozen[1];
+  moment.add(MemoryUse::kGatheredParameters, gathered);
   const bool whole = z.grads_stay && !every;
   moment.add(MemoryUse::kGradients, whole ? z.parameters * std::max(z.grad, z.reduce) : z.layers[l] * z.grad);
   const double in_flight = z.layers[l] + (l + 1 < n ? z.layers[l + 1] : 0);
@@ -264,6 +276,8 @@ bool is_whole(const MemoryInput& input) { return input.chunk_layers.empty(); }
 MemoryParts at_layer(const MemoryInput& input, const Sizes& z, std::size_t l, bool last) {
   Moment moment;
   const Sharding sharding = sharding_of(input.schedule);
+  const int holders = sharding == Sharding::kParameters ? input.shards : 1;
+  moment.add_lasting(MemoryUse::kFrozenParameters, 1.0 / holders * z.frozen.back());
   if (input.accocal)
     add_accocal_states(moment, input, z);
   else if (sharding == Sharding::kParameters)

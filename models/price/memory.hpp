@@ -27,6 +27,7 @@ Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks, int
 /// What memory is used for.
 enum class MemoryUse : std::uint8_t {
   kParameters,          ///< whole
+  kFrozenParameters,    ///< those that are not trained: whole, or in zero3 the shard
   kParameterShard,      ///< of zero3
   kGatheredParameters,  ///< of zero3: the units that are gathered at the moment
   kGradients,
@@ -51,6 +52,7 @@ enum class MemoryUse : std::uint8_t {
 };
 template <>
 inline constexpr const char* kNames<MemoryUse>[] = {"parameters",
+                                                    "frozen parameters",
                                                     "parameter shard",
                                                     "gathered parameters",
                                                     "gradients",
@@ -117,6 +119,7 @@ struct MemoryInput {
 /// - parameters: whole, or in zero3 the shard (as wide as the optimizer states, so that it is the master copy) and the
 ///   gathered units (the one that computes and those prefetched; where they are not freed, those that have computed or
 ///   will, in the last micro-batch or one before it, whichever holds more);
+/// - frozen parameters as they are stored: whole, or in zero3 a shard, and gathered with their units;
 /// - gradients: whole where they are flat buffers (in what is delayed, and where the optimizer alone is sharded), but
 ///   for acco with zero_stage 2 or 3, which is as zero2 or zero3; otherwise as they appear, unless an earlier
 ///   micro-batch left all of them there (ddp and replicas with it inside; also zero2 and zero3 when synchronized once).

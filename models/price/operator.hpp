@@ -52,6 +52,8 @@ struct Operator {
   Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;  ///< that a rank holds
+  double frozen = 0;      ///< elements beside them that are not trained, in
+  Bytes frozen_bytes;     ///< so many bytes
   double alike = 0;       ///< of these, what all ranks that split the layer hold: norms, biases behind a sum
   std::vector<TensorMessage> messages{};  ///< forward, backward, then those that recomputation repeats
   std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
@@ -95,6 +97,11 @@ struct Workload {
   double dropout = 0;
   bool autocast = false;  ///< `compute` is torch.autocast's, whatever the parameters' dtype
   RecomputedBlocks recomputed_blocks{};
+  Loss loss = Loss::kWhole;
+  int loss_chunks = 0;  ///< 0: as many as usual
+  Lora lora{};
+  /// Of sequences that are packed into rows and attend to themselves alone: how long, and how many. Empty: whole rows.
+  std::vector<SequenceLengths::Bar> documents{};
 
   bool operator==(const Workload&) const = default;
 };
@@ -102,5 +109,7 @@ struct Workload {
 /// (query, key) pairs of one sequence that a causal mask with a local window leaves: the area under min(x, window), so
 /// that full causal attention (window 0) is exactly half of the square: s^2 / 2, or w s - w^2 / 2.
 double attended_pairs(int sequence_length, int window);
+/// The same of a row of the workload, of whose tokens each has its document's share.
+double attended_pairs(const Workload& workload, int window);
 
 }  // namespace accosim

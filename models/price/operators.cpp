@@ -25,6 +25,8 @@ constexpr double kNormEfficiency = 0.85, kNormWork = 0.8;
 constexpr double kNormBackwardEfficiency = 0.55, kNormBackwardWork = 2;  ///< sums over the tokens for weight and bias
 constexpr double kMaskWork = 2.75;  ///< a mask that is broadcast over heads: an index is computed for each element
 constexpr Bytes kWord{4};           ///< fp32
+/// An element of NF4 with double quantisation: 4 bits, 8 a block of 64, 32 a 256 blocks (arXiv 2305.14314, section 3).
+constexpr Bytes kNf4{0.5 + 1.0 / 64 + 4.0 / (64 * 256)};
 // cuBLAS's kernels for tensor cores load 16 bytes at once (the cuBLAS documentation, "Tensor Core Usage"). Where a
 // head's vector is no multiple of that, the next head's begins between two, and its batched products run on CUDA cores
 // (kernels named fp16_sgemm): BigScience's runs with heads of 150 and of 108 elements on A100.
@@ -49,16 +51,17 @@ Operator scores_op(const char* name, std::vector<Kernel> forward, std::vector<Ke
 }
 
 /// Hugging Face's RMSNorm is written out in Python: to fp32, square, mean, + eps, rsqrt, multiply, back, times weight.
-Operator eager_rms_norm(const char* name, const Sizes& z) {
-  const double n = z.own_tokens * z.hidden;
-  const Bytes x = n * z.stream, wide = n * kWord;
-  const bool narrow = z.stream < kWord;
+/// `norms` of them, of so many elements of so many bytes together.
+Operator eager_rms_norm(const char* name, double n, Bytes element, bool frozen, int norms = 1) {
+  const Bytes x = n * element, wide = n * kWord;
+  const bool narrow = element < kWord;
   const Bytes to_wide = narrow ? x + wide : Bytes{0};
   // forward: cast; pow r w; mean r; product r w; cast; weight r w
-  Kernel forward = memory_kernel(2 * to_wide + 5 * wide + 2 * x, narrow ? 8 : 6);
+  Kernel forward = memory_kernel(2 * to_wide + 5 * wide + 2 * x, norms * (narrow ? 8 : 6));
   // backward: weight: dx r w, dw r r w and its sum r; cast; product: dx r w, its factor's r r w and sum r; square:
   // r w, r w; sum of the two paths r r w; cast
-  Kernel backward = memory_kernel(2 * to_wide + 6 * x + 13 * wide, narrow ? 14 : 12);
+  Kernel backward =
+      memory_kernel(2 * to_wide + (frozen ? 2 : 6) * x + 13 * wide, norms * ((narrow ? 14 : 12) - (frozen ? 2 : 0)));
   return memory_op(name, {forward}, {backward}, wide + x);  // keeps the fp32 input and the normalised tensor
 }
 
@@ -162,6 +165,16 @@ double attended_pairs(int sequence_length, int window) {
   return w * s - w * w / 2;
 }
 
+double attended_pairs(const Workload& workload, int window) {
+  if (workload.documents.empty()) return attended_pairs(workload.sequence_length, window);
+  double pairs = 0, tokens = 0;
+  for (const SequenceLengths::Bar& document : workload.documents) {
+    pairs += document.weight * attended_pairs(document.tokens, window);
+    tokens += document.weight * document.tokens;
+  }
+  return workload.sequence_length * pairs / tokens;
+}
+
 Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
   Sizes z{};
   z.batch = workload.micro_batch_size;
@@ -187,6 +200,7 @@ Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool seq
   z.fp8 = workload.compute == Dtype::kFp8;
   z.flash_3 = workload.attention == Attention::kFlash3;
   z.dropout = workload.dropout > 0;
+  z.lora = workload.lora;
   z.implementation = workload.implementation;
   z.repeated = z.key_value < z.query && z.implementation != Implementation::kFused;
   return z;
@@ -210,31 +224,72 @@ Operator in_16_bits(Operator op, const Sizes& z) {
   return op;
 }
 
+void freeze(Operator& op, const Sizes& z) {
+  op.frozen = op.parameters;
+  op.frozen_bytes = op.parameters * z.param;
+  op.parameters = op.alike = 0;
+  op.tensors.clear();
+}
+
 double norm_parameters(const Model& model) { return (model.rms_norm ? 1.0 : 2.0) * model.hidden_size; }
 
-Operator norm(const char* name, const Model& model, const Sizes& z) {
-  const Bytes x = z.own_tokens * z.hidden * z.stream;
+namespace {
+
+/// Of one of the norms' kernels: forward r w; backward: dx r r w, and the gradients of weight and bias r r.
+Operator merged_norm(const char* name, double n, Bytes in, Bytes out, bool frozen, int norms = 1) {
+  const Bytes gradients = frozen ? Bytes{0} : in + out;
+  return memory_op(name, {memory_kernel(in + out, norms, kNormEfficiency, kNormWork * n)},
+                   {memory_kernel(2 * in + out + gradients, (frozen ? 1 : 2) * norms, kNormBackwardEfficiency,
+                                  kNormBackwardWork * n)},
+                   in);
+}
+
+/// A norm of so many elements of a type, which it puts out in the type of `norm_output` beside the stream.
+Operator norm_of(const char* name, const Model& model, const Sizes& z, Bytes element, Bytes output) {
+  const double n = z.own_tokens * z.hidden;
+  const Bytes x = n * element;
   Operator op;
   if (model.rms_norm && z.implementation == Implementation::kEager) {
-    op = eager_rms_norm(name, z);
+    op = eager_rms_norm(name, n, element, z.lora.on());
   } else {
-    // forward r w; backward: dx r r w, and the gradients of weight and bias r r. Under autocast eager code computes it
-    // in fp32: what has 16 bits is cast before, the input and both vectors, and its gradients after.
-    const double n = z.own_tokens * z.hidden;
-    const bool widened = z.autocast && z.implementation == Implementation::kEager && z.stream < kWord;
-    const Bytes in = widened ? n * kWord : x, out = n * norm_output(model, z);
-    op = memory_op(name, {memory_kernel(in + out, 1, kNormEfficiency, kNormWork * n)},
-                   {memory_kernel(3 * in + 2 * out, 2, kNormBackwardEfficiency, kNormBackwardWork * n)});
+    // Under autocast eager code computes it in fp32: what has 16 bits is cast before, the input and both vectors, and
+    // its gradients after.
+    const bool widened = z.autocast && z.implementation == Implementation::kEager && element < kWord;
+    op = merged_norm(name, n, widened ? n * kWord : x, n * output, z.lora.on());
     if (widened) {
-      const Kernel casts = memory_kernel(x + in + norm_parameters(model) * (z.param + kWord), 3);
+      const Kernel casts = memory_kernel(x + n * kWord + norm_parameters(model) * (z.param + kWord), 3);
       op.forward.insert(op.forward.begin(), casts);
       op.backward.push_back(casts);
       add_up(op);
     }
-    op.activations = in;
   }
   op.parameters = op.alike = norm_parameters(model);
   op.tensors.assign(model.rms_norm ? 1 : 2, z.hidden);
+  if (z.lora.on()) freeze(op, z);
+  return op;
+}
+
+}  // namespace
+
+Operator norm(const char* name, const Model& model, const Sizes& z) {
+  return norm_of(name, model, z, z.stream, norm_output(model, z));
+}
+
+Operator branch_norm(const char* name, const Model& model, const Sizes& z) {
+  return norm_of(name, model, z, z.act, z.act);
+}
+
+Operator query_key_norm(const Model& model, const Sizes& z) {
+  const double n = z.tokens * (z.query + z.key_value);
+  const bool eager = z.implementation == Implementation::kEager,
+             by_head = model.query_key_norm == QueryKeyNorm::kByHead;
+  Operator op = eager ? eager_rms_norm("query and key norm", n, z.act, z.lora.on(), 2)
+                      : merged_norm("query and key norm", n, n * z.act, n * z.act, z.lora.on(), 2);
+  for (const double width : {by_head ? z.head_dim : z.query, by_head ? z.head_dim : z.key_value})
+    op.tensors.insert(op.tensors.end(), model.rms_norm ? 1 : 2, width);
+  for (const double width : op.tensors) op.parameters += width;
+  if (by_head) op.alike = op.parameters;
+  if (z.lora.on()) freeze(op, z);
   return op;
 }
 
@@ -249,7 +304,7 @@ Bytes activation_output(const Model& model, const Sizes& z) {
 }
 
 Operator product(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs, double bias,
-                 Bytes element) {
+                 Bytes element, bool adapted) {
   Operator op;
   op.name = name;
   op.cls = OperatorClass::kGemm;
@@ -261,20 +316,26 @@ Operator product(const char* name, const Sizes& z, Split split, double in, const
   const Kernel cast = memory_kernel(casts * t * in * (element + z.act), casts);
   if (casts > 0) op.forward.push_back(cast);
   if (z.fp8) op.forward.push_back(fp8_cast(t * in, fused));
+  const bool frozen = z.lora.on(), narrow = z.lora.base == LoraBase::kNf4;
   for (const double out : outs) {
     all += out;
+    const Kernel widen = memory_kernel(in * out * (kNf4 + z.act));
+    if (narrow) op.forward.push_back(widen);
+    if (narrow) op.backward.push_back(widen);
     if (z.fp8) {
       op.forward.push_back(fp8_cast(in * out, fused));
       op.backward.push_back(fp8_cast(t * out, fused));
-      if (!fused) op.backward.push_back(memory_kernel(Bytes{2 * (t * in + in * out + t * out)}, 3));  // transposed
+      const double transposed = in * out + (frozen ? 0 : t * in + t * out);
+      if (!fused) op.backward.push_back(memory_kernel(Bytes{2 * transposed}, frozen ? 1 : 3));
     }
     op.forward.push_back(gemm_kernel({1, t, out, in, operand, z.act, false}));  // the bias is added in its epilogue
     op.backward.push_back(gemm_kernel({1, t, in, out, operand, z.act, false}));
     const bool merged = fused && !z.cast;
+    if (frozen) continue;
     op.backward.push_back(
         gemm_kernel({1, in, out, t, operand, merged ? z.grad : z.act, merged, GemmLayout::kAny, true}));
   }
-  if (bias > 0)  // its gradient is a sum over the tokens
+  if (bias > 0 && !frozen)  // its gradient is a sum over the tokens
     op.backward.push_back(
         memory_kernel((split == Split::kInner ? z.own_tokens : t) * all * z.act, static_cast<int>(outs.size())));
   if (casts > 0) op.backward.push_back(cast);
@@ -292,8 +353,44 @@ Operator product(const char* name, const Sizes& z, Split split, double in, const
   if (split == Split::kInner) op.alike = bias;
   op.messages = split == Split::kColumns ? messages_of_columns(z.split, t * in * element, t * in * z.act)
                                          : messages_of_inner(z.split, t * all * z.act);
+  if (frozen) {
+    freeze(op, z);
+    if (narrow) op.frozen_bytes = in * all * kNf4 + bias * z.param;
+    op.activations = Bytes{0};  // adapters keep their own input
+    if (!adapted) op.workspace = Bytes{0};
+    if (!adapted && split == Split::kColumns)  // nothing needs the whole input again
+      std::erase_if(op.messages,
+                    [](const TensorMessage& m) { return m.backward && m.kind == CollectiveKind::kAllGather; });
+  }
   add_up(op);
   return op;
+}
+
+Operator adapters(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs) {
+  Operator op;
+  op.name = name;
+  op.cls = OperatorClass::kGemm;
+  const double t = z.tokens, r = z.lora.rank;
+  const bool eager = z.implementation == Implementation::kEager;
+  for (const double out : outs) {
+    const Bytes x = t * in * z.act, y = t * out * z.act;
+    op.forward.push_back(gemm_kernel({1, t, r, in, z.act, z.act, false}));
+    op.forward.push_back(gemm_kernel({1, t, out, r, z.act, z.act, false}));
+    op.forward.push_back(memory_kernel((eager ? 5 : 3) * y, eager ? 2 : 1));  // scaled r w, added r r w
+    op.backward.push_back(memory_kernel(2 * y));                              // the gradient, scaled
+    op.backward.push_back(gemm_kernel({1, r, out, t, z.act, z.act, false, GemmLayout::kAny, true}));
+    op.backward.push_back(gemm_kernel({1, t, r, out, z.act, z.act, false}));
+    op.backward.push_back(gemm_kernel({1, in, r, t, z.act, z.act, false, GemmLayout::kAny, true}));
+    op.backward.push_back(gemm_kernel({1, t, in, r, z.act, z.act, false}));
+    op.backward.push_back(memory_kernel(3 * x));  // added to the product's gradient of its input
+    op.parameters += r * (in + out);
+    op.alike += z.split.ranks == 1 ? 0 : r * (split == Split::kColumns ? in : out);
+    op.tensors.insert(op.tensors.end(), {r * in, r * out});
+    op.activations += t * r * z.act;
+  }
+  op.activations += (split == Split::kColumns ? z.own_tokens : t) * in * z.act;
+  add_up(op);
+  return in_16_bits(std::move(op), z);
 }
 
 Operator residual(const char* name, const Sizes& z) {
@@ -328,12 +425,15 @@ Operator residual(const char* name, const Sizes& z) {
   return op;
 }
 
-Operator rotary(const Sizes& z) {
-  const Bytes qk = z.tokens * (z.query + z.key_value) * z.act;
+Operator rotary(const Model& model, const Sizes& z) {
+  const Bytes all = z.tokens * (z.query + z.key_value) * z.act, qk = model.rotary_share * all;
   // Eager, for q and k each: -x2, its concatenation with x1, two products, their sum: r w of 1/2, 1, 1, 1 and r r w.
   // Keeps only a table that all blocks share.
   if (z.implementation == Implementation::kEager)
-    return memory_op("rotary", {memory_kernel(10 * qk, 10)}, {memory_kernel(12 * qk, 12)});
+    return model.rotary_share == 1
+               ? memory_op("rotary", {memory_kernel(10 * qk, 10)}, {memory_kernel(12 * qk, 12)})
+               // Both parts are concatenated again, and their gradients zeroed and added.
+               : memory_op("rotary", {memory_kernel(10 * qk + 2 * all, 12)}, {memory_kernel(12 * qk + 4 * all, 16)});
   return memory_op("rotary", {memory_kernel(2 * qk, 2)}, {memory_kernel(2 * qk, 2)});
 }
 
@@ -349,6 +449,8 @@ Operator activation(const Model& model, const Sizes& z) {
                      {memory_kernel(9 * wide, 3, kActivationBackwardEfficiency, n)}, 3 * wide);
   }
   if (model.activation == Activation::kRelu) return merged_activation(name, 0, 2 * wide, 3 * wide, Bytes{0});
+  if (model.activation == Activation::kReluSquared && eager)  // relu r w, square r w, and keeps what it squares
+    return memory_op(name, {memory_kernel(4 * wide, 2)}, {memory_kernel(6 * wide, 2)}, wide);
   if (activation_output(model, z) > z.act) {
     // The same as below: x / 2 stays in 16 bits; x is cast for pow, which and the six kernels after it write fp32. The
     // sum and the last product read 16 bits and fp32. Bytes an element: x/2 4, cast 6, pow 8, product 8, sum 10,
@@ -365,17 +467,31 @@ Operator activation(const Model& model, const Sizes& z) {
   return merged_activation(name, n, 2 * wide, 3 * wide, wide);  // keeps x
 }
 
+Operator scaled(const char* name, double elements, Bytes element) {
+  const Kernel once = memory_kernel(2 * elements * element);
+  return memory_op(name, {once}, {once});
+}
+
+Operator soft_cap(const char* name, const Sizes& z, double elements, Bytes element) {
+  // x / cap, tanh and a product with the cap, r w each; backward the same, with tanh's output too, which is kept.
+  const Bytes y = elements * element;
+  const bool eager = z.implementation == Implementation::kEager;
+  return memory_op(name, {memory_kernel((eager ? 6 : 2) * y, eager ? 3 : 1)},
+                   {memory_kernel((eager ? 7 : 3) * y, eager ? 3 : 1)}, y);
+}
+
 Operator repeat_key_value(const Sizes& z) {
   const Bytes copies = 2 * z.tokens * (z.query + z.key_value) * z.act;
   return memory_op("repeat keys and values", {memory_kernel(copies, 2)}, {memory_kernel(copies, 2)});
 }
 
-Operator flash_attention(const Model& model, const Sizes& z, int window) {
-  const bool local = window > 0 && window < z.seq;
+Operator flash_attention(const Model& model, const Workload& workload, const Sizes& z, int window) {
+  double longest = workload.documents.empty() ? z.seq : 1;
+  for (const SequenceLengths::Bar& document : workload.documents) longest = std::max(longest, 1.0 * document.tokens);
   const double key_value = z.repeated ? z.query : z.key_value;
   AttentionShape shape{z.batch, z.heads, key_value / z.head_dim, z.seq, z.head_dim, z.head_dim, 0, 0, z.act, z.flash_3};
-  shape.pairs = model.causal ? attended_pairs(static_cast<int>(z.seq), window) : z.seq * z.seq;
-  shape.span = local ? window : z.seq;
+  shape.pairs = (model.causal ? 1 : 2) * attended_pairs(workload, model.causal ? window : 0);
+  shape.span = window > 0 ? std::min(longest, 1.0 * window) : longest;
   Operator op;
   op.name = "attention";
   op.cls = OperatorClass::kAttention;
@@ -411,6 +527,10 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   add_up(scores);
   ops.push_back(scores);
 
+  if (model.capped_scores) {
+    ops.push_back(soft_cap("soft cap of scores", z, square, e));
+    ops.back().attention = AttentionPart::kScores;
+  }
   ops.push_back(softmax(model, z, square));  // what it keeps is also the next product's input
   if (z.dropout)
     ops.push_back(scores_op("attention dropout", {dropout_kernel(square, z.act, false)},
@@ -427,10 +547,10 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
   ops.push_back(context);
 }
 
-Operator autocast(const Sizes& z, double parameters, int tensors) {
-  const Bytes both = parameters * (z.param + z.act);
-  Operator op =
-      memory_op("autocast", {memory_kernel(both, tensors)}, {memory_kernel(both, tensors)}, parameters * z.act);
+Operator autocast(const Sizes& z, double parameters, int tensors, double frozen) {
+  const Bytes each = z.param + z.act, both = parameters * each;
+  Operator op = memory_op("autocast", {memory_kernel(both + frozen * each, tensors)}, {memory_kernel(both, tensors)},
+                          (parameters + frozen) * z.act);
   op.beside_all = true;
   return op;
 }

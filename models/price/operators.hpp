@@ -29,6 +29,7 @@ struct Sizes {
   bool dropout;   ///< its probability is above 0
   bool fp8;       ///< the GEMMs of the blocks run in fp8; everything else is in 16 bits
   bool flash_3;   ///< fused attention is FlashAttention 3
+  Lora lora;      ///< frozen products, and which of them have adapters
   bool repeated;  ///< whether the keys and values of grouped-query attention are copied for every head
   SplitRanks split;
   Implementation implementation;
@@ -42,8 +43,14 @@ Sizes sizes_of(const Model& model, const Workload& workload, int ranks = 1, bool
 void add_up(Operator& op);
 
 double norm_parameters(const Model& model);
+/// What is trained of the operator is not, and has no gradient.
+void freeze(Operator& op, const Sizes& z);
 /// Keeps its input; eager RMSNorm keeps the input's fp32 copy and the normalised tensor instead.
 Operator norm(const char* name, const Model& model, const Sizes& z);
+/// The same behind attention or MLP: of a product's output, and before the sum with the stream.
+Operator branch_norm(const char* name, const Model& model, const Sizes& z);
+/// Two norms, of the heads' vectors or of all of a token's together; a rank has those of its heads.
+Operator query_key_norm(const Model& model, const Sizes& z);
 /// What ranks that split a product split of it: its columns, so that each needs the whole input and has its own part of
 /// the output; or its inner size, so that each has its own part of the input and the outputs are summed.
 enum class Split : std::uint8_t { kColumns, kInner };
@@ -54,22 +61,33 @@ Bytes activation_output(const Model& model, const Sizes& z);
 /// dW = X' dY. `bias` is the number of its elements. Keeps its input, cast for each GEMM where it is wider. In fp8 each
 /// operand is scaled and cast first: torchao reads it for its largest value, casts it, and transposes what a GEMM needs
 /// in the other order; merged code (Transformer Engine, delayed scaling) casts and transposes in one pass. Sizes are of
-/// one rank. Where the sequence is split too, of an input that is gathered it keeps its own slice alone; the whole is
-/// its workspace. A bias behind a sum is added after it, by every rank.
+/// one rank. Frozen (LoRA): no dW, and no input is kept but for adapters; weights in four bits are widened by a kernel
+/// before each GEMM. Where the sequence is split too, of an input that is gathered it keeps its own slice alone; the
+/// whole is its workspace. A bias behind a sum is added after it, by every rank.
 Operator product(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs, double bias,
-                 Bytes element);
+                 Bytes element, bool adapted = false);
+/// LoRA's beside a product of so many columns `outs` that have one: x A and that B for each, scaled and added to the
+/// product's output; backward the gradients of A, of B and of x. Keeps x and x A. Of ranks that split the product each
+/// has its columns of B and all of A, or its rows of A and all of B; the message that joins x A, rank / in of the
+/// product's own, is left out.
+Operator adapters(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs);
 /// stream + dropout(branch); backward adds the gradients of the two paths. Keeps dropout's mask, a byte an element.
 Operator residual(const char* name, const Sizes& z);
-Operator rotary(const Sizes& z);
+/// Of a part of each head where that is what the model turns.
+Operator rotary(const Model& model, const Sizes& z);
+/// A product with a constant, as a kernel of its own.
+Operator scaled(const char* name, double elements, Bytes element);
+/// cap x tanh(x / cap), elementwise.
+Operator soft_cap(const char* name, const Sizes& z, double elements, Bytes element);
 Operator activation(const Model& model, const Sizes& z);
 Operator repeat_key_value(const Sizes& z);
 /// `window` 0: none.
-Operator flash_attention(const Model& model, const Sizes& z, int window);
+Operator flash_attention(const Model& model, const Workload& workload, const Sizes& z, int window);
 /// Scores, softmax, dropout and context, on all sequence x sequence pairs, though the mask hides half of them.
 void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operator>& ops);
 /// What torch.autocast does with the parameters of the GEMMs of a layer: casts them from their stored dtype to that of
-/// the matmuls, keeps the copies until the backward pass, and casts their gradients back.
-Operator autocast(const Sizes& z, double parameters, int tensors);
+/// the matmuls, keeps the copies until the backward pass, and casts their gradients back, which frozen ones have not.
+Operator autocast(const Sizes& z, double parameters, int tensors, double frozen = 0);
 /// Adds each weight gradient, which its kernel writes as a tensor of its own, to the stored one: reads both, writes the
 /// stored one. Merged implementations accumulate the matrices' gradients in the GEMM itself.
 Operator accumulate(const Sizes& z, double matrices, double vectors, int matrix_tensors, int vector_tensors);

@@ -122,6 +122,19 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
   return some;
 }
 
+std::vector<SequenceLengths::Bar> documents_of(const SequenceLengths& lengths, int sequence_length) {
+  constexpr int kQuantiles = 200;
+  if (!lengths.separate) return {};
+  std::vector<SequenceLengths::Bar> documents = lengths.histogram;
+  for (int i = 0; lengths.histogram.empty() && i < kQuantiles; ++i) {
+    const double tokens = std::ceil(lengths.mean * lognormal_quantile(lengths.cv, (i + 0.5) / kQuantiles));
+    documents.push_back({static_cast<int>(std::clamp(tokens, 1.0, 1.0 * sequence_length)), 1});
+  }
+  for (SequenceLengths::Bar& document : documents) document.tokens = std::min(document.tokens, sequence_length);
+  std::erase_if(documents, [](const SequenceLengths::Bar& document) { return document.weight <= 0; });
+  return documents;
+}
+
 double mean_length(const SequenceLengths& lengths, int sequence_length) {
   if (lengths.full()) return sequence_length;
   if (lengths.histogram.empty()) {

@@ -69,6 +69,10 @@ std::vector<int> padded_lengths(const SequenceLengths& lengths, int sequence_len
 /// The share of sequences that are longer than sequence_length and cut to it.
 double share_cut(const SequenceLengths& lengths, int sequence_length);
 
+/// What packed sequences that attend to themselves alone are: their lengths, cut to the row's, and how many have each;
+/// of a lognormal distribution at equally spaced quantiles. Empty: nothing says that they do.
+std::vector<SequenceLengths::Bar> documents_of(const SequenceLengths& lengths, int sequence_length);
+
 /// Tokens of a mean sequence, those of the longer ones cut; sequence_length where no lengths are given.
 double mean_length(const SequenceLengths& lengths, int sequence_length);
 

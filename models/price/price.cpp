@@ -80,7 +80,8 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
   for (const LayerRange& chunk : cut ? chunk_ranges(model.num_hidden_layers, share) : std::vector<LayerRange>())
     kind.chunk_layers.push_back(chunk.end - chunk.begin);
   const bool end = share.stage == 0 || share.stage + 1 == share.stages;
-  if (model.tie_word_embeddings && share.stages > 1 && end) kind.shared_table = table_of(*kind.layers);
+  if (model.tie_word_embeddings && share.stages > 1 && end && !workload.lora.on())
+    kind.shared_table = table_of(*kind.layers);
   kind.message = cut ? boundary_bytes(model, workload, share) : Bytes{0};
   kind.bill = bill_of(kind.layers, device, workload.compute);
   kind.times = layer_times(kind.bill);
@@ -96,6 +97,7 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
     for (const Operator& op : layer.operators) {
       kind.hardware_flops += op.forward_flops + op.backward_flops;
       kind.parameters += op.parameters;
+      kind.frozen += op.frozen_bytes;
     }
   Device alone = device;
   alone.slowdown = 1;
@@ -334,7 +336,11 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
           training.implementation,
           training.dropout,
           training.autocast != Autocast::kNone,
-          training.recomputed_blocks};
+          training.recomputed_blocks,
+          training.loss,
+          training.loss_chunks,
+          training.lora,
+          documents_of(training.unsteady.lengths, sequence_length)};
 }
 
 /// Kinds by node group, GPU of the node and stage; equal ones are merged.

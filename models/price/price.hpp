@@ -33,7 +33,8 @@ struct RankKind {
   Bytes message{};                            ///< a micro-batch's activations, as a rank sends them to the next stage
   Bytes gathered{};                           ///< what they are gathered into where they arrive; 0: they are whole
   Seconds forward_waits{}, backward_waits{};  ///< of a micro-batch's passes, for collectives over split tensors
-  double parameters = 0;                      ///< elements of its layers, whole
+  double parameters = 0;                      ///< elements of its layers that are trained, whole
+  Bytes frozen{};                             ///< of those that are not
   Shared<Bill> bill;                       ///< of one micro-batch, without the slowdown; times and works are sums of it
   std::vector<LayerTime> times;            ///< one a layer
   Seconds forward, backward;               ///< of one micro-batch

@@ -23,14 +23,17 @@ namespace {
 /// With a blank before and behind each.
 constexpr std::string_view kWithoutEffect =
     " "
-    "architectures attention_layers auto_map bos_token description do_layer_norm_before do_sample dtype "
-    "eos_token finetuning_task id2label init_std initializer_factor initializer_range is_decoder label2id "
-    "layer_norm_elementwise_affine length_penalty license max_length max_new_tokens max_window_layers "
-    "min_length model_max_length n_ctx n_special num_beam_groups num_beams num_labels num_return_sequences "
-    "pad_token partial_rotary_factor prefix pretraining_tp problem_type repetition_penalty return_dict "
-    "return_dict_in_generate rotary_emb_base scale_attn_by_inverse_layer_idx scale_attn_weights sep_token "
-    "tags task_specific_params temperature tokenizer_class top_k top_p torch_dtype torchscript "
-    "transformers_version typical_p unk_token use_bfloat16 use_cache ";
+    "architectures attention_layers attention_multiplier auto_map bos_token cache_implementation "
+    "classifier_dropout description do_layer_norm_before do_sample dtype embedding_multiplier eos_token "
+    "finetuning_task full_attn_mod id2label init_std initializer_factor initializer_range interpolate_factor "
+    "is_decoder label2id layer_norm_elementwise_affine length_penalty license logit_scale logits_scaling "
+    "max_length max_new_tokens max_window_layers min_length mlp_type model_max_length n_ctx n_special "
+    "no_rope_layer_interval no_rope_layers norm_type num_beam_groups num_beams num_labels num_return_sequences "
+    "original_max_position_embeddings pad_token partial_rotary_factor prefix pretraining_tp problem_type "
+    "query_pre_attn_scalar repetition_penalty residual_multiplier return_dict return_dict_in_generate "
+    "rotary_emb_base rotary_pct scale_attn_by_inverse_layer_idx scale_attn_weights sep_token "
+    "sliding_window_pattern tags task_specific_params temperature tokenizer_class top_k top_p torch_dtype "
+    "torchscript transformers.js_config transformers_version typical_p unk_token use_bfloat16 use_cache ";
 constexpr std::string_view kBegins[] = {"_",         "output_",         "rope_",   "summary_",
                                         "suppress_", "begin_suppress_", "forced_", "unsloth"};
 constexpr std::string_view kEnds[] = {"_token_id", "_token_ids", "_epsilon", "_eps", "_version", "_name_or_path"};
@@ -53,12 +56,13 @@ constexpr std::pair<const char*, Role> kOthers[] = {{"n_layers", &ModelFamily::l
                                                     {"seq_length", &ModelFamily::positions}};
 
 /// Whether a key says nothing about the time and the memory of a training step: names, tokens, how weights begin, how
-/// text is generated.
-bool is_without_effect(const std::string& key) {
+/// text is generated, by how much something is scaled.
+bool is_without_effect(const ModelFamily& family, const std::string& key) {
   const auto any = [](const auto& list, const auto& matches) {
     return std::any_of(std::begin(list), std::end(list), matches);
   };
-  return kWithoutEffect.find(" " + key + " ") != std::string_view::npos ||
+  const auto lists = [&](std::string_view keys) { return keys.find(" " + key + " ") != std::string_view::npos; };
+  return lists(kWithoutEffect) || lists(family.unread) ||
          any(kBegins, [&](std::string_view each) { return key.starts_with(each); }) ||
          any(kEnds, [&](std::string_view each) { return key.ends_with(each); });
 }
@@ -76,8 +80,9 @@ std::map<std::string, std::string> config_words(const ModelFamily& family) {
                           &ModelFamily::vocabulary, &ModelFamily::positions, &ModelFamily::activation})
     for (const std::string& name : family_names()) add(family_of(name).*role, role);
   for (const auto& [theirs, role] : kOthers) add(theirs, role);
-  for (const char* const key : {"attention_dropout", "hidden_dropout", "dropout", "attn_pdrop", "resid_pdrop",
-                                "embd_pdrop", "resid_dropout", "embed_dropout", "activation_dropout"})
+  for (const char* const key :
+       {"attention_dropout", "hidden_dropout", "dropout", "attn_pdrop", "resid_pdrop", "embd_pdrop", "resid_dropout",
+        "embed_dropout", "activation_dropout", "residual_dropout", "embedding_dropout"})
     words.emplace(key, "dropout is the training's: --set /training/dropout=0.1");
   words.emplace("gradient_checkpointing", "recomputation is the training's: --set /training/activation_recompute=full");
   for (const char* const key : {"attn_implementation", "use_flash_attn", "flash_attn", "use_flash_attention"})
@@ -93,22 +98,45 @@ constexpr int kMaxVocabulary = 100'000'000;
 constexpr int kMaxHeadDim = 1 << 16;
 constexpr std::int64_t kMaxProjection = 1 << 23;
 
-/// An integer that may be absent or null.
-int optional_integer(ObjectReader& config, const char* key, int most, int fallback) {
+/// An integer that may be null, which `null` stands for, or absent.
+int optional_integer(ObjectReader& config, const char* key, int most, int null, int absent) {
   const JsonValue* member = config.find(key);
-  if (member != nullptr && member->kind == JsonKind::kNull) {
-    config.value().set(key, json_number(fallback, default_origin()));
-  }
-  return config.integer(key, 1, most, fallback);
+  if (member != nullptr && member->kind == JsonKind::kNull)
+    config.value().set(key, json_number(null, default_origin()));
+  return config.integer(key, 1, most, absent);
+}
+int optional_integer(ObjectReader& config, const char* key, int most, int fallback) {
+  return optional_integer(config, key, most, fallback, fallback);
 }
 
-/// The names of transformers' ACT2FN that differ in cost; the others are spellings of these.
+bool is_null(ObjectReader& config, const char* key) {
+  const JsonValue* const member = config.find(key);
+  return member != nullptr && member->kind == JsonKind::kNull;
+}
+
+bool read_switch(ObjectReader& config, const Switch& rule) {
+  return rule.key == nullptr ? rule.usual : config.boolean(rule.key, rule.usual);
+}
+
+/// The names of transformers' ACT2FN, and what they cost as.
+constexpr std::pair<const char*, Activation> kActivations[] = {{"gelu_new", Activation::kGeluNew},
+                                                               {"gelu", Activation::kGelu},
+                                                               {"relu", Activation::kRelu},
+                                                               {"silu", Activation::kSilu},
+                                                               {"swish", Activation::kSilu},
+                                                               {"gelu_fast", Activation::kGeluNew},
+                                                               {"gelu_pytorch_tanh", Activation::kGelu},
+                                                               {"gelu_python", Activation::kGelu},
+                                                               {"relu2", Activation::kReluSquared}};
+
 Activation read_activation(ObjectReader& config, const char* key, const char* usual) {
-  const std::string name = config.one_of(
-      key, {"gelu_new", "gelu", "relu", "silu", "swish", "gelu_fast", "gelu_pytorch_tanh", "gelu_python"}, usual);
-  if (name == "gelu_new" || name == "gelu_fast") return Activation::kGeluNew;
-  if (name == "relu") return Activation::kRelu;
-  return name == "silu" || name == "swish" ? Activation::kSilu : Activation::kGelu;
+  if (is_null(config, key)) config.value().set(key, json_text(usual, default_origin()));
+  std::vector<std::string> names;
+  for (const auto& [name, activation] : kActivations) names.emplace_back(name);
+  const std::string name = config.one_of(key, names, usual);
+  return std::find_if(std::begin(kActivations), std::end(kActivations),
+                      [&](const auto& each) { return name == each.first; })
+      ->second;
 }
 
 /// Divides the hidden size among the heads, or says that it cannot.
@@ -120,9 +148,11 @@ int divided_head_dim(ObjectReader& config, const ModelFamily& family, const Mode
   return 1;
 }
 
-int read_key_value_heads(ObjectReader& config, const ModelFamily& family, const Model& model) {
+int read_key_value_heads(ObjectReader& config, const ModelFamily& family, const Model& model, bool newer) {
+  if (!newer && read_switch(config, family.single_key_value)) return 1;
   if (family.key_value_heads == nullptr) return model.num_attention_heads;
-  const int heads = optional_integer(config, family.key_value_heads, kMaxHidden, model.num_attention_heads);
+  const int all = model.num_attention_heads, usual = family.usual.key_value_heads;
+  const int heads = optional_integer(config, family.key_value_heads, kMaxHidden, all, usual > 0 ? usual : all);
   const bool good = config.good(family.heads) && config.good(family.key_value_heads);
   if (good && model.num_attention_heads % heads != 0) {
     config.fail(family.key_value_heads, fmt::format("is {}, which does not divide {} = {}; write a divisor of it",
@@ -135,7 +165,8 @@ int read_head_dim(ObjectReader& config, const ModelFamily& family, const Model& 
   if (family.head_dim == nullptr) return divided_head_dim(config, family, model);
   const JsonValue* own = config.find(family.head_dim);
   const bool said = own != nullptr && own->kind != JsonKind::kNull;
-  const int divided = said ? 1 : divided_head_dim(config, family, model);
+  const int usual = family.usual.head_dim,
+            divided = said || usual > 0 ? usual : divided_head_dim(config, family, model);
   const int head_dim = optional_integer(config, family.head_dim, kMaxHeadDim, divided);
   if (std::int64_t{model.num_attention_heads} * head_dim > kMaxProjection) {
     config.fail(family.head_dim, fmt::format("times {} is more than {}; write a head dimension such as 128",
@@ -153,19 +184,27 @@ void refuse_other_embedding_width(ObjectReader& config, const ModelFamily& famil
                           family.hidden_size, model.hidden_size));
 }
 
-void read_sizes(ObjectReader& config, const ModelFamily& family, Model& model) {
-  model.num_hidden_layers = config.integer(family.layers, 1, kMaxLayers);
-  model.hidden_size = config.integer(family.hidden_size, 1, kMaxHidden);
-  model.num_attention_heads = config.integer(family.heads, 1, kMaxHidden);
-  model.num_key_value_heads = read_key_value_heads(config, family, model);
+/// A size that a `text_config` leaves out where it is usual.
+int read_size(ObjectReader& config, const char* key, int most, int usual, bool of_text) {
+  return of_text && usual > 0 ? config.integer(key, 1, most, usual) : config.integer(key, 1, most);
+}
+
+/// `newer`: the family's switch of that name is on.
+void read_sizes(ObjectReader& config, const ModelFamily& family, bool of_text, bool newer, Model& model) {
+  const UsualSizes& usual = family.usual;
+  model.num_hidden_layers = read_size(config, family.layers, kMaxLayers, usual.layers, of_text);
+  model.hidden_size = read_size(config, family.hidden_size, kMaxHidden, usual.hidden_size, of_text);
+  model.num_attention_heads = read_size(config, family.heads, kMaxHidden, usual.heads, of_text);
+  model.num_key_value_heads = read_key_value_heads(config, family, model, newer);
   model.head_dim = read_head_dim(config, family, model);
   refuse_other_embedding_width(config, family, model);
   const int usual_inner = family.inner_size_of_hidden * model.hidden_size;
-  model.intermediate_size = usual_inner > 0 ? optional_integer(config, family.inner_size, kMaxInner, usual_inner)
-                                            : config.integer(family.inner_size, 1, kMaxInner);
-  model.vocab_size = config.integer(family.vocabulary, 1, kMaxVocabulary);
-  const int more = family.more_positions;
-  model.max_position_embeddings = config.integer(family.positions, 1, kMaxInteger - more) + more;
+  model.intermediate_size = usual_inner > 0
+                                ? optional_integer(config, family.inner_size, kMaxInner, usual_inner)
+                                : read_size(config, family.inner_size, kMaxInner, usual.inner_size, of_text);
+  model.vocab_size = read_size(config, family.vocabulary, kMaxVocabulary, usual.vocabulary, of_text);
+  const int more = family.more_positions, most = kMaxInteger - more;
+  model.max_position_embeddings = read_size(config, family.positions, most, usual.positions, true) + more;
 }
 
 /// attention_types is a list of [pattern, times]: [[["global", "local"], 12]] is global, local, global... 24 layers.
@@ -200,29 +239,95 @@ void read_attention_types(ObjectReader& config, const ModelFamily& family, Model
   model.attention_window = std::move(windows);
 }
 
+/// Whether each layer has a window, as a list of its own says; empty without one.
+std::vector<bool> read_layer_types(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  const char* const key = "layer_types";
+  if (!config.has(key) || is_null(config, key)) return {};
+  std::vector<bool> windows;
+  for (const JsonValue* each : config.list(key, 1, kMaxLayers)) {
+    const bool full = each->text == "full_attention", sliding = each->text == "sliding_attention";
+    if (!full && !sliding) {
+      const std::string shown = each->kind == JsonKind::kText ? in_quotes(each->text, 40) : noun_of(each->kind);
+      config.fail(key,
+                  fmt::format("has {}; of layers \"full_attention\" and \"sliding_attention\" are modelled", shown));
+      return {};
+    }
+    windows.push_back(sliding);
+  }
+  const auto layers = static_cast<std::size_t>(model.num_hidden_layers);
+  if (!windows.empty() && windows.size() != layers && config.good(family.layers))
+    config.fail(key, fmt::format("describes {} layers and {} is {}; make them agree, or leave it out", windows.size(),
+                                 family.layers, layers));
+  return windows;
+}
+
+/// Of `sliding_window` null there is no window.
+int read_sliding_window(ObjectReader& config, const SlidingRule& rule) {
+  const char* const key = "sliding_window";
+  if (is_null(config, key) || (rule.usual == 0 && !config.has(key))) return 0;
+  return rule.usual > 0 ? config.integer(key, 1, kMaxInteger, rule.usual) : config.integer(key, 1, kMaxInteger);
+}
+
+void read_sliding(ObjectReader& config, const ModelFamily& family, Model& model) {
+  const SlidingRule& rule = family.sliding;
+  const std::vector<bool> listed = read_layer_types(config, family, model);
+  const bool on = !rule.switched || config.boolean("use_sliding_window", false);
+  for (const char* const key : {"sliding_window", "max_window_layers"}) config.find(key);  // read, though switched off
+  const int window = on ? read_sliding_window(config, rule) : 0;
+  const int first = rule.switched && on ? config.integer("max_window_layers", 0, kMaxInteger, 28) : 0;
+  const int every = rule.full_every == 0 ? 0
+                    : !listed.empty()    ? 1
+                                         : config.integer("sliding_window_pattern", 1, kMaxInteger, rule.full_every);
+  if (window == 0) return;
+  for (int i = 0; i < model.num_hidden_layers; ++i) {
+    const bool full = i < first || (every > 0 && (i + 1) % every == 0);
+    const bool sliding = listed.empty() ? !full : listed[std::min(listed.size() - 1, static_cast<std::size_t>(i))];
+    model.attention_window.push_back(sliding ? window : 0);
+  }
+}
+
 void read_windows(ObjectReader& config, const ModelFamily& family, Model& model) {
-  if (family.windows == WindowRule::kByLayer)
-    return read_attention_types(config, family, model, config.integer("window_size", 1, kMaxInteger, 256));
-  const bool sliding = family.windows == WindowRule::kSliding;
-  const int window = sliding ? optional_integer(config, "sliding_window", kMaxInteger, kMaxInteger) : 0;
-  model.attention_window.assign(static_cast<std::size_t>(model.num_hidden_layers), window);
+  switch (family.windows) {
+    case WindowRule::kFull: break;
+    case WindowRule::kByLayer:
+      return read_attention_types(config, family, model, config.integer("window_size", 1, kMaxInteger, 256));
+    case WindowRule::kSliding: read_sliding(config, family, model);
+  }
+  model.attention_window.resize(static_cast<std::size_t>(model.num_hidden_layers), 0);
 }
 
-bool read_bias(ObjectReader& config, const BiasRule& rule) {
-  return rule.key == nullptr ? rule.usual : config.boolean(rule.key, rule.usual);
+void read_block(ObjectReader& config, const ModelFamily& family, bool newer, Model& model) {
+  model.norms = family.norms;
+  if (read_switch(config, family.parallel)) {
+    const int usual = newer ? 2 : family.parallel_norms;
+    model.parallel_norms = newer ? optional_integer(config, "num_ln_in_parallel_attn", 2, usual) : usual;
+  }
+  if (family.query_key_norm != QueryKeyNorm::kNone && read_switch(config, family.with_query_key_norm))
+    model.query_key_norm = family.query_key_norm;
+  if (family.rotary_share != nullptr)
+    model.rotary_share = config.number(family.rotary_share, Range{0, 1, true}, family.usual_rotary_share);
+  const auto capped = [&](const char* key) { return family.soft_caps && !is_null(config, key); };
+  model.capped_scores = capped("attn_logit_softcapping");
+  model.capped_logits = capped("final_logit_softcapping");
+  model.scaled_embeddings = family.scaled_embeddings;
+  model.scaled_branches = family.scaled_branches;
+  model.scaled_logits = family.scaled_logits;
 }
 
-void read_transformer(ObjectReader& config, const ModelFamily& family, Model& model) {
-  read_sizes(config, family, model);
+/// `of_text`: it is the text_config of a config of images too.
+void read_transformer(ObjectReader& config, const ModelFamily& family, bool of_text, Model& model) {
+  const bool newer = family.newer != nullptr && config.boolean(family.newer, false);
+  read_sizes(config, family, of_text, newer, model);
   model.learned_positions = family.learned_positions;
   model.gated_mlp = family.gated_mlp;
   model.rms_norm = family.rms_norm;
   model.activation = read_activation(config, family.activation, family.usual_activation);
   if (family.causal != nullptr) model.causal = config.boolean(family.causal, true);
-  model.qkv_bias = read_bias(config, family.qkv_bias);
-  model.attention_output_bias = read_bias(config, family.attention_output_bias);
-  model.mlp_bias = read_bias(config, family.mlp_bias);
+  model.qkv_bias = read_switch(config, family.qkv_bias);
+  model.attention_output_bias = read_switch(config, family.attention_output_bias);
+  model.mlp_bias = read_switch(config, family.mlp_bias);
   model.tie_word_embeddings = config.boolean("tie_word_embeddings", family.usually_tied);
+  read_block(config, family, newer, model);
   read_windows(config, family, model);
 }
 
@@ -250,7 +355,7 @@ struct Unmodelled {
 constexpr const char* kExperts = "mixture-of-experts models are";
 constexpr const char* kLatent = "multi-head latent attention is";
 constexpr const char* kParts = "models with an encoder of their own are";
-constexpr const char* kLora = "LoRA is";
+constexpr const char* kLora = "LoRA belongs to the training (\"lora\"), and here it is";
 constexpr const char* kAdapters = "adapters are";
 constexpr const char* kQuantised = "quantised weights are";
 constexpr Unmodelled kUnmodelled[] = {
@@ -288,6 +393,7 @@ constexpr Unmodelled kUnmodelled[] = {
     {"is_encoder_decoder", kParts},
     {"add_cross_attention", "cross-attention is"},
     {"reorder_and_upcast_attn", "attention's scores in fp32 are"},
+    {"alibi", "positions by ALiBi are"},
 };
 
 bool matches(const Unmodelled& entry, const std::string& key) {
@@ -309,8 +415,8 @@ std::string switched_on(const JsonValue& value, double harmless) {
 }
 
 /// Whatever the family: what would otherwise be dropped in silence, and the model priced as another one. Of each kind
-/// the first key is told.
-void refuse_unmodelled(ObjectReader& config) {
+/// the first key is told, or of all together where nothing else can be told of the family.
+void refuse_unmodelled(ObjectReader& config, bool known) {
   std::vector<std::string> told;
   for (const Unmodelled& entry : kUnmodelled) {
     if (std::find(told.begin(), told.end(), entry.what) != told.end()) continue;
@@ -320,10 +426,36 @@ void refuse_unmodelled(ObjectReader& config) {
       if (value.empty()) continue;
       config.fail(member.key, fmt::format("{} not modelled yet ({}: {}); name a model without", entry.what,
                                           printable(member.key), value));
+      if (!known) return;
       told.emplace_back(entry.what);
       break;
     }
   }
+}
+
+/// A family that is no row is refused in one line: why, and the nearest that can be had.
+void check_family(ObjectReader& config) {
+  const JsonValue* const type = config.find("model_type");
+  const std::vector<std::string> names = family_names();
+  const std::string written = type != nullptr && type->kind == JsonKind::kText ? type->text : names.front();
+  const bool known = std::find(names.begin(), names.end(), written) != names.end();
+  if (const std::string lacking = known ? "" : lacking_family(written); !lacking.empty())
+    return config.fail("model_type", fmt::format("{} is not modelled yet: {}", in_quotes(written), lacking));
+  refuse_unmodelled(config, known);
+}
+
+/// A config of text and images becomes that of its text, if a family has such ones.
+bool take_text(JsonValue& config) {
+  const JsonValue *const type = config.find("model_type"), *const text = config.find("text_config");
+  const ModelFamily* const family = type != nullptr ? family_beside_images(type->text) : nullptr;
+  if (family == nullptr || text == nullptr || text->kind != JsonKind::kObject) return false;
+  JsonValue taken = *text;
+  taken.set("model_type", json_text(family->name, type->origin));
+  for (const char* const key : {"name", "tie_word_embeddings"})
+    if (const JsonValue* const own = config.find(key); own != nullptr && taken.find(key) == nullptr)
+      taken.set(key, *own);
+  config = std::move(taken);
+  return true;
 }
 
 /// Whether --set or an axis has put it there, and not a config that lists for other programs what it will.
@@ -336,7 +468,7 @@ bool is_set(const JsonMember& member, const JsonValue& config) {
 void finish_config(ObjectReader& config, const ModelFamily& family, Model& model) {
   const std::map<std::string, std::string> words = config_words(family);
   config.finish(words, [&](const JsonMember& member) {
-    if (is_without_effect(member.key)) return true;
+    if (is_without_effect(family, member.key)) return true;
     if (is_set(member, config.value())) return false;
     if (switched_on(member.value, 0).empty()) return true;
     const auto word = words.find(member.key);
@@ -349,24 +481,23 @@ void finish_config(ObjectReader& config, const ModelFamily& family, Model& model
 }  // namespace
 
 std::optional<Model> read_model(JsonValue& value, const std::string& pointer, Diagnostics& diagnostics) {
+  const bool of_text = value.kind == JsonKind::kObject && take_text(value);
   ObjectReader config(value, pointer, diagnostics);
-  if (!config.good()) return std::nullopt;
-  refuse_unmodelled(config);
+  if (config.good()) check_family(config);
   if (!config.good()) return std::nullopt;
   Model model;
   // No nearest name: what is one letter away may be another architecture, at another price.
-  model.family = config.one_of("model_type", family_names(), "", [](const std::string& written) {
-    const std::string lacking = lacking_family(written);
-    return lacking.empty() ? lacking : fmt::format("it is not modelled yet: {}; ", lacking);
-  });
+  model.family = config.one_of("model_type", family_names(), "", [](const std::string&) { return std::string(); });
   if (!config.good()) return std::nullopt;
   model.name = config.text("name", model.family);
   const ModelFamily& family = family_of(model);
   if (family.measured)
     read_measured(config, model);
   else
-    read_transformer(config, family, model);
+    read_transformer(config, family, of_text, model);
   if (!family.measured) finish_config(config, family, model);
+  if (of_text)
+    model.unread.emplace("vision_config", "the encoder of images costs nothing here: this is the model of its text");
   if (!config.good()) return std::nullopt;
   return model;
 }

@@ -10,6 +10,7 @@
 #include "models/base/text.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
+#include "models/spec/model_families.hpp"
 
 namespace accosim {
 namespace {
@@ -131,10 +132,13 @@ const std::map<std::string, std::string>& training_words() {
     add(words, {"fused_adamw", "fused", "fused_optimizer"}, "here it is \"optimizer_implementation\": \"fused\"");
     add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");
     add(words,
-        {"lora", "qlora", "lora_r", "lora_rank", "lora_alpha", "lora_dropout", "lora_target_modules", "use_lora",
-         "peft", "peft_config", "adapter", "adapters", "load_in_4bit", "load_in_8bit", "quantization",
-         "quantization_config"},
-        "LoRA, other adapters and quantised weights are not modelled yet: all parameters are trained; leave it out");
+        {"qlora", "lora_r", "lora_rank", "lora_alpha", "lora_dropout", "lora_target_modules", "use_lora", "peft",
+         "peft_config", "adapter", "adapters", "load_in_4bit"},
+        "here it is \"lora\": {\"rank\": 16, \"targets\": [\"all-linear\"]}, with \"base_dtype\": \"nf4\" for weights "
+        "in 4 "
+        "bits; other adapters are not modelled");
+    add(words, {"load_in_8bit", "quantization", "quantization_config"},
+        "of quantised weights only those under LoRA in 4 bits are modelled: \"lora\" with \"base_dtype\": \"nf4\"");
     return words;
   }();
   return kAll;
@@ -258,36 +262,66 @@ ObjectReader::Advice link_advice(std::vector<std::string> kinds) {
 }
 
 std::string lacking_family(const std::string& model_type) {
-  const std::pair<const char*, const char*> known[] = {
-      {"qwen2",
-       "its products of queries, keys and values have biases, and later ones may have a sliding window; the nearest "
-       "is model_type llama with \"attention_bias\": true, which has num_hidden_layers x hidden_size parameters more, "
-       "biases of the output projection"},
-      {"qwen3",
-       "it normalises queries and keys by head; the nearest is model_type llama, which lacks the 2 x head_dim "
-       "parameters "
-       "a layer of these norms"},
-      {"gemma", "its feed-forward layers are gated by GELU, and its embeddings are scaled"},
-      {"gemma2", "it caps logits and attention scores softly, and normalises before and after each layer"},
-      {"gemma3", "it mixes local and global layers, and normalises queries and keys"},
-      {"phi", "attention and feed-forward layers run side by side"},
-      {"phi3", "it fuses the products of queries, keys and values, and of gate and up"},
-      {"falcon", "attention and feed-forward layers run side by side"},
-      {"gpt_neox", "attention and feed-forward layers run side by side, with partial rotary embeddings"},
-      {"gptj", "attention and feed-forward layers run side by side"},
-      {"bloom", "its positions are ALiBi's"},
-      {"mpt", "its positions are ALiBi's"},
-      {"mixtral", "it is a mixture of experts"},
-      {"qwen2_moe", "it is a mixture of experts"},
-      {"qwen3_moe", "it is a mixture of experts"},
-      {"deepseek_v2", "it is a mixture of experts with latent attention"},
-      {"deepseek_v3", "it is a mixture of experts with latent attention"},
-      {"bert", "it is an encoder, which sees both ways"},
-      {"t5", "it has an encoder and a decoder"},
-      {"mamba", "it has state spaces in place of attention"},
+  struct Lacking {
+    const char* why;
+    std::string instead;
+    std::vector<std::string_view> families;  ///< or their beginnings, where they end in "*"
   };
-  for (const auto& [family, what] : known)
-    if (model_type == family) return what;
+  const std::string measured = fmt::format(
+      "write \"model_type\": {} with \"parameters\" and \"micro_batch_time\", the time of a micro-batch that somebody "
+      "measured",
+      in_quotes(measured_family().name));
+  const char* const text = "give the text_config as a config.json of its own, if its model_type is one that is read";
+  const std::vector<Lacking> known = {
+      {"it is a mixture of experts with latent attention",
+       measured,
+       {"deepseek_v2", "deepseek_v3*", "deepseek_vl_v2", "kimi_k2", "longcat_flash"}},
+      {"it has multi-head latent attention", measured, {"minicpm3"}},
+      {"it is a mixture of experts with linear attention", measured, {"qwen3_next", "minimax", "kimi_linear"}},
+      {"it is a mixture of experts",
+       measured,
+       {"mixtral",      "qwen2_moe",           "qwen3_moe",      "olmoe",     "flex_olmo", "phimoe",
+        "granitemoe",   "granitemoeshared",    "dbrx",           "jetmoe",    "gpt_oss",   "deepseek",
+        "glm4_moe",     "ernie4_5_moe",        "hunyuan_v1_moe", "dots1",     "arctic",    "grok*",
+        "bailing_moe*", "switch_transformers", "llama4*",        "minimax_m2"}},
+      {"it has state spaces or other recurrences, in place of attention or beside it",
+       measured,
+       {"mamba*", "falcon_mamba", "falcon_h1", "jamba", "bamba", "zamba*", "nemotron_h", "recurrent_gemma",
+        "granitemoehybrid", "rwkv*", "xlstm", "lfm2*", "plamo2", "olmo_hybrid"}},
+      {"it has an encoder of images or sound beside the text",
+       text,
+       {"llava*",      "mllama",    "qwen2_vl*",       "qwen2_5_vl*", "qwen2_5_omni*", "qwen3_vl*",
+        "qwen2_audio", "paligemma", "idefics*",        "internvl*",   "pixtral",       "gemma3n*",
+        "smolvlm",     "phi3_v",    "phi4_multimodal", "phi4mm",      "aya_vision",    "cohere2_vision",
+        "blip*",       "fuyu",      "molmo",           "janus",       "chameleon",     "kimi_vl"}},
+      {"it has an encoder and a decoder",
+       measured,
+       {"t5*", "mt5", "umt5", "longt5", "bart", "mbart", "pegasus*", "whisper", "marian", "prophetnet", "m2m_100",
+        "led", "blenderbot*", "encoder-decoder", "seamless*"}},
+      {"it is an encoder, which sees both ways",
+       "the nearest is a config of gpt2 with the same sizes and \"causal\": false",
+       {"bert", "roberta", "xlm-roberta*", "deberta*", "electra", "albert", "distilbert", "modernbert", "camembert",
+        "mpnet", "esm"}},
+      {"its positions are ALiBi's",
+       "the nearest is a config of gpt2 with the same sizes, whose table of positions has max_position_embeddings x "
+       "hidden_size parameters more",
+       {"bloom", "mpt"}},
+      {"attention and MLP run side by side, and its head has a bias",
+       "the nearest is a config of GPT-NeoX with the same sizes, rotary_pct and intermediate_size",
+       {"phi", "gptj", "codegen"}},
+      {"nobody has written its row",
+       "the nearest is a config of Llama with the same sizes, head_dim, attention_bias and tie_word_embeddings; "
+       "compare the number of parameters",
+       {"glm",       "glm4",      "chatglm", "stablelm",   "exaone*",  "minicpm",          "olmo",     "gpt_bigcode",
+        "persimmon", "internlm3", "qwen",    "helium",     "ernie4_5", "hunyuan_v1_dense", "seed_oss", "apertus",
+        "arcee",     "diffllama", "xglm",    "ministral*", "deci",     "nemotron-nas",     "baichuan"}}};
+  for (const Lacking& each : known)
+    for (std::string_view family : each.families) {
+      const bool begins = family.back() == '*';
+      if (begins) family.remove_suffix(1);
+      if (begins ? model_type.compare(0, family.size(), family) == 0 : model_type == family)
+        return fmt::format("{}; {}", each.why, each.instead);
+    }
   return "";
 }
 

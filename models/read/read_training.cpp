@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
+#include "models/read/parts.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_unsteady.hpp"
@@ -112,6 +115,67 @@ void read_steps(ObjectReader& reader, Training& training) {
   }
 }
 
+/// How the loss is run, and in how many pieces.
+void read_loss(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
+  training.loss = reader.choice("loss", Loss::kWhole);
+  const char* const key = "loss_chunks";
+  const bool pieces = training.loss == Loss::kChunked || training.loss == Loss::kFusedLinear;
+  if (reader.has(key)) training.loss_chunks = reader.integer(key, 1, kMaxInteger);
+  if (reader.has(key) && !pieces)
+    reader.fail(key, fmt::format("is of the losses chunked and fused_linear, and loss is {}; leave it out",
+                                 name_of(training.loss)));
+  if (training.loss == Loss::kWhole) return;
+  const auto refuse = [&](bool wrong, const char* what) {
+    if (wrong) reader.fail("loss", fmt::format("is {}, and {}; write \"whole\"", name_of(training.loss), what));
+  };
+  refuse(training.parallel.tensor > 1, "with tensor parallelism each rank has logits of a part of the vocabulary");
+  refuse(training.implementation == Implementation::kAccocal, "accocal's step has all logits at once");
+  refuse(model && family_of(*model).measured, "of a measured model there are no logits");
+}
+
+/// "all-linear", or names of a block's matrices as Hugging Face's modules and PEFT have them; those of matrices that a
+/// family has in one stand for all that is in it.
+std::vector<LoraTarget> read_targets(ObjectReader& reader) {
+  using enum LoraTarget;
+  const std::map<std::string, std::vector<LoraTarget>> groups = {
+      {"all-linear", values_of<LoraTarget>()}, {"qkv_proj", {kQuery, kKey, kValue}}, {"gate_up_proj", {kGate, kUp}}};
+  const char* const key = "targets";
+  std::vector<LoraTarget> targets;
+  for (const JsonValue* each : reader.list(key, 1, 20)) {
+    std::vector<LoraTarget> meant;
+    for (const LoraTarget target : values_of<LoraTarget>())
+      if (each->text == name_of(target)) meant = {target};
+    if (const auto group = groups.find(each->text); group != groups.end()) meant = group->second;
+    if (meant.empty())
+      reader.fail(key, fmt::format("has {}; write [\"all-linear\"] or some of \"{}\", \"qkv_proj\", \"gate_up_proj\"",
+                                   in_quotes(each->text, 40), fmt::join(kNames<LoraTarget>, "\", \"")));
+    targets.insert(targets.end(), meant.begin(), meant.end());
+  }
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  return targets;
+}
+
+void read_lora(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
+  const char* const key = "lora";
+  read_part(reader, key, [&](ObjectReader& own) {
+    training.lora.rank = own.integer("rank", 1, 100'000);
+    training.lora.targets = read_targets(own);
+    training.lora.base = own.choice("base_dtype", LoraBase::kParameters);
+  });
+  const Lora& lora = training.lora;
+  if (!lora.on()) return;
+  const auto refuse = [&](bool wrong, const char* what) {
+    if (wrong) reader.fail(key, what);
+  };
+  refuse(training.implementation == Implementation::kAccocal, "accocal's step trains everything; leave it out");
+  refuse(model && family_of(*model).measured, "a measured model has no products to stand beside; leave it out");
+  refuse(model && !model->gated_mlp && lora.targets == std::vector{LoraTarget::kGate},
+         "targets gate_proj, and the model's MLP has no gate; write up_proj and down_proj");
+  refuse(lora.base == LoraBase::kNf4 && training.precision == Dtype::kFp8,
+         "has a base in nf4, whose products run in 16 bits, and precision is fp8; write bf16");
+}
+
 /// accocal has one kernel; otherwise the framework's own.
 void read_optimizer_implementation(ObjectReader& reader, Training& training) {
   const char* const key = "optimizer_implementation";
@@ -154,6 +218,12 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.unsteady = read_unsteady(reader, training.sequence_length);
   training.parallel = read_parallel(reader, training, model);
   training.recomputed_blocks = read_recomputed_blocks(reader, training, model);
+  read_loss(reader, training, model);
+  read_lora(reader, training, model);
+  if (training.unsteady.lengths.separate && training.attention == Attention::kNaive)
+    reader.fail("attention",
+                "is naive, which computes the whole row whatever its sequences are; write \"flash\", or leave "
+                "sequence_lengths/separate out");
   if (training.implementation == Implementation::kAccocal) check_own_step(reader, training, model);
   // After an error no schedule shall complain about a count that nobody wrote.
   if (!reader.good("gradient_accumulation_steps")) training.gradient_accumulation_steps = 0;

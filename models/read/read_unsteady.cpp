@@ -69,6 +69,10 @@ SequenceLengths read_lengths(ObjectReader& reader) {
   if (lengths.padding != Padding::kLongest && lengths.multiple > 1)
     reader.fail("pad_to_multiple_of", fmt::format("changes nothing with padding {}; leave it out or pad to the longest",
                                                   name_of(lengths.padding)));
+  lengths.separate = reader.boolean("separate", false);
+  if (lengths.separate && lengths.padding != Padding::kPacked)
+    reader.fail("separate", fmt::format("is of packed sequences, and padding is {}; write \"padding\": \"packed\"",
+                                        name_of(lengths.padding)));
   return lengths;
 }
 

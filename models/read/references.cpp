@@ -180,7 +180,8 @@ bool References::is_kind(const JsonValue& root, FileKind kind, const Place& plac
   if (kind == FileKind::kModel) {
     if (root.find("model_type") != nullptr) return true;
     if (root.find("peft_type") != nullptr)
-      return fail(" is an adapter's config, and LoRA is not modelled yet; name the config.json of its base model");
+      return fail(
+          " is an adapter's config; name the config.json of its base model, and write \"lora\" into the training");
     return fail(found.empty() ? " has no \"model_type\"; name a Hugging Face config.json"
                               : fmt::format(" is of schema {}; name a Hugging Face config.json", in_quotes(found)));
   }

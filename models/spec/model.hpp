@@ -12,9 +12,15 @@
 
 namespace accosim {
 
-enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kSilu };
+enum class Activation : std::uint8_t { kGelu, kGeluNew, kRelu, kReluSquared, kSilu };
 template <>
-inline constexpr const char* kNames<Activation>[] = {"gelu", "gelu_new", "relu", "silu"};
+inline constexpr const char* kNames<Activation>[] = {"gelu", "gelu_new", "relu", "relu2", "silu"};
+
+/// Where a block normalises: what goes into attention and MLP, what comes out of them, or both.
+enum class NormPlaces : std::uint8_t { kBefore, kAfter, kBoth };
+
+/// Norms of queries and keys: none; one vector as wide as a head for all of them; a vector as wide as all heads.
+enum class QueryKeyNorm : std::uint8_t { kNone, kByHead, kByWidth };
 
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
@@ -31,6 +37,12 @@ struct Model {
   bool learned_positions = false;  ///< a table of position embeddings, or rotary
   bool gated_mlp = false;          ///< three matrices in the MLP, or two
   bool rms_norm = false;           ///< one vector a norm, or two (weight and bias)
+  NormPlaces norms = NormPlaces::kBefore;
+  QueryKeyNorm query_key_norm = QueryKeyNorm::kNone;
+  int parallel_norms = 0;   ///< attention and MLP side by side behind so many norms; 0: one after the other
+  double rotary_share = 1;  ///< of a head's elements those that rotary positions turn
+  bool capped_scores = false, capped_logits = false;                               ///< softly, by a tanh
+  bool scaled_embeddings = false, scaled_branches = false, scaled_logits = false;  ///< by a constant
   bool qkv_bias = false;
   bool attention_output_bias = false;
   bool mlp_bias = false;
@@ -49,5 +61,7 @@ struct Model {
 
 /// Number of parameters, exact.
 std::int64_t parameter_count(const Model& model);
+/// Norms as wide as the residual stream that each block has.
+int norms_of_block(const Model& model);
 
 }  // namespace accosim

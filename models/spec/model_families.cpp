@@ -54,16 +54,168 @@ constexpr ModelFamily kLlama{.name = "llama",
                              .gated_mlp = true,
                              .rms_norm = true};
 
-constexpr ModelFamily sliding(const char* name, ModelFamily family) {
+/// The rows below are of what transformers' configuration_*.py and modeling_*.py of the family have that the family
+/// behind them has not.
+template <class Change>
+constexpr ModelFamily as(ModelFamily family, const char* name, Change change) {
   family.name = name;
-  family.windows = WindowRule::kSliding;
+  change(family);
   return family;
 }
-constexpr ModelFamily kMistral = sliding("mistral", kLlama);
+
+constexpr ModelFamily kMistral = as(kLlama, "mistral", [](ModelFamily& f) {
+  f.beside_images = "mistral3";
+  f.qkv_bias = f.attention_output_bias = f.mlp_bias = {};
+  f.windows = WindowRule::kSliding;
+  f.sliding = {.usual = 4096};
+  f.usual = {32, 4096, 32, 14336, 32000, 8, 0, 131072};
+});
+
+constexpr ModelFamily kQwen2 = as(kLlama, "qwen2", [](ModelFamily& f) {
+  f.qkv_bias = {nullptr, true};
+  f.attention_output_bias = f.mlp_bias = {};
+  f.windows = WindowRule::kSliding;
+  f.sliding = {.usual = 4096, .switched = true};
+  f.usual.key_value_heads = 32;
+});
+
+constexpr ModelFamily kQwen3 = as(kQwen2, "qwen3", [](ModelFamily& f) {
+  f.qkv_bias = f.attention_output_bias = {"attention_bias", false};
+  f.query_key_norm = QueryKeyNorm::kByHead;
+  f.usual.head_dim = 128;
+});
+
+constexpr ModelFamily kSmolLm3 = as(kQwen2, "smollm3", [](ModelFamily& f) {
+  f.qkv_bias = f.attention_output_bias = {"attention_bias", false};
+  f.mlp_bias = {"mlp_bias", false};
+  f.usually_tied = true;
+  f.usual.key_value_heads = 4;
+});
+
+// hidden_act is what its first configs said and its code did not heed.
+constexpr ModelFamily kGemma = as(kLlama, "gemma", [](ModelFamily& f) {
+  f.activation = "hidden_activation";
+  f.mlp_bias = {};
+  f.unread = " hidden_act ";
+  f.usual_activation = "gelu_pytorch_tanh";
+  f.usually_tied = true;
+  f.scaled_embeddings = true;
+  f.usual = {.key_value_heads = 16, .head_dim = 256};
+});
+
+constexpr ModelFamily kGemma2 = as(kGemma, "gemma2", [](ModelFamily& f) {
+  f.norms = NormPlaces::kBoth;
+  f.soft_caps = true;
+  f.windows = WindowRule::kSliding;
+  f.sliding = {.usual = 4096, .full_every = 2};
+  f.usual.key_value_heads = 4;
+});
+
+constexpr ModelFamily kGemma3 = as(kGemma2, "gemma3_text", [](ModelFamily& f) {
+  f.beside_images = "gemma3";
+  f.soft_caps = false;
+  f.query_key_norm = QueryKeyNorm::kByHead;
+  f.sliding.full_every = 6;
+  f.usual = {26, 2304, 8, 9216, 262208, 4, 256, 131072};
+});
+
+constexpr ModelFamily kPhi3 = as(kLlama, "phi3", [](ModelFamily& f) {
+  f.rotary_share = "partial_rotary_factor";
+  f.qkv_bias = f.attention_output_bias = f.mlp_bias = {};
+  f.windows = WindowRule::kSliding;
+  f.one_qkv_matrix = f.one_gate_up_matrix = true;
+});
+
+constexpr ModelFamily kOlmo2 = as(kLlama, "olmo2", [](ModelFamily& f) {
+  f.mlp_bias = {};
+  f.norms = NormPlaces::kAfter;
+  f.query_key_norm = QueryKeyNorm::kByWidth;
+});
+
+constexpr ModelFamily kOlmo3 = as(kOlmo2, "olmo3", [](ModelFamily& f) {
+  f.windows = WindowRule::kSliding;
+  f.sliding = {.usual = 4096, .full_every = 4};
+});
+
+// A multiplier each of the table's rows, of both branches and of the logits; that of attention takes the scale's place.
+constexpr ModelFamily kGranite =
+    as(kLlama, "granite", [](ModelFamily& f) { f.scaled_embeddings = f.scaled_branches = f.scaled_logits = true; });
+
+// Its norms have a weight and no bias, and so have those of queries and keys, for each head its own.
+constexpr ModelFamily kCohere = as(kLlama, "cohere", [](ModelFamily& f) {
+  f.mlp_bias = {};
+  f.parallel = {nullptr, true};
+  f.usually_tied = true;
+  f.query_key_norm = QueryKeyNorm::kByWidth;
+  f.with_query_key_norm = {"use_qk_norm", false};
+  f.scaled_logits = true;
+});
+
+constexpr ModelFamily kCohere2 = as(kCohere, "cohere2", [](ModelFamily& f) {
+  f.query_key_norm = QueryKeyNorm::kNone;
+  f.windows = WindowRule::kSliding;
+  f.sliding = {.usual = 4096, .full_every = 4};
+});
+
+// Not in transformers: modeling_internlm2.py beside the weights.
+constexpr ModelFamily kInternLm2 = as(kLlama, "internlm2", [](ModelFamily& f) {
+  f.qkv_bias = f.attention_output_bias = {"bias", true};
+  f.mlp_bias = {};
+  f.one_qkv_matrix = true;
+});
+
+constexpr ModelFamily kNemotron = as(kLlama, "nemotron", [](ModelFamily& f) {
+  f.rotary_share = "partial_rotary_factor";
+  f.usual_activation = "relu2";
+  f.usual_rotary_share = 0.5;
+  f.gated_mlp = f.rms_norm = false;
+});
+
+constexpr ModelFamily kStarCoder2 = as(kLlama, "starcoder2", [](ModelFamily& f) {
+  f.qkv_bias = f.attention_output_bias = f.mlp_bias = {"use_bias", true};
+  f.usual_activation = "gelu_pytorch_tanh";
+  f.usually_tied = true;
+  f.gated_mlp = f.rms_norm = false;
+  f.windows = WindowRule::kSliding;
+  f.usual.key_value_heads = 2;
+});
+
+constexpr ModelFamily kGptNeoX{.name = "gpt_neox",
+                               .activation = "hidden_act",
+                               .rotary_share = "rotary_pct",
+                               .qkv_bias = {"attention_bias", true},
+                               .attention_output_bias = {"attention_bias", true},
+                               .parallel = {"use_parallel_residual", true},
+                               .usual_activation = "gelu",
+                               .usually_tied = false,
+                               .usual_rotary_share = 0.25,
+                               .learned_positions = false,
+                               .parallel_norms = 2,
+                               .one_qkv_matrix = true};
+
+// The 7B has one key-value head and one norm; what came after it has `newer`, with key-value heads and two norms.
+constexpr ModelFamily kFalcon{.name = "falcon",
+                              .key_value_heads = "num_kv_heads",
+                              .inner_size = "ffn_hidden_size",
+                              .activation = "activation",
+                              .qkv_bias = {"bias", false},
+                              .attention_output_bias = {"bias", false},
+                              .mlp_bias = {"bias", false},
+                              .single_key_value = {"multi_query", true},
+                              .parallel = {"parallel_attn", true},
+                              .newer = "new_decoder_architecture",
+                              .inner_size_of_hidden = 4,
+                              .usual_activation = "gelu",
+                              .usual = {.positions = 2048},
+                              .learned_positions = false,
+                              .one_qkv_matrix = true};
 
 constexpr ModelFamily kMeasured{.name = "measured", .measured = true};
 
-constexpr ModelFamily kFamilies[] = {kGpt2, kGptNeo, kOpt, kLlama, kMistral, kMeasured};
+constexpr ModelFamily kFamilies[] = {kGpt2,     kGptNeo,     kOpt,     kLlama,  kMistral, kQwen2,
+                                     kQwen3,    kSmolLm3,    kGemma,   kGemma2, kGemma3,  kPhi3,
+                                     kOlmo2,    kOlmo3,      kGranite, kCohere, kCohere2, kInternLm2,
+                                     kNemotron, kStarCoder2, kGptNeoX, kFalcon, kMeasured};
 
 template <class Wanted>
 const ModelFamily& row_with(const std::string& what, Wanted wanted) {
@@ -85,6 +237,13 @@ const ModelFamily& family_of(const std::string& name) {
 }
 
 const ModelFamily& family_of(const Model& model) { return family_of(model.family); }
+
+const ModelFamily* family_beside_images(const std::string& model_type) {
+  const auto row = std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const ModelFamily& each) {
+    return each.beside_images != nullptr && model_type == each.beside_images;
+  });
+  return row == std::end(kFamilies) ? nullptr : &*row;
+}
 
 int positions_of(const Model& model) { return model.max_position_embeddings - family_of(model).more_positions; }
 

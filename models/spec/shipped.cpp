@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <string>
 #include <system_error>
 
 #include "build_info/project.hpp"
+#include "models/base/text.hpp"
 
 namespace accosim {
 namespace {
@@ -32,6 +35,31 @@ std::string end_of(const fs::path& path, int parts) {
   fs::path folder = path.parent_path();
   for (int i = 1; i < parts; ++i, folder = folder.parent_path()) end = folder.filename() / end;
   return end.string();
+}
+
+/// A model's name without its owner, in small letters, and without the words of a release that say nothing of its
+/// sizes: "meta-llama/Meta-Llama-3.1-8B-Instruct" is "llama-3.1-8b", "allenai/OLMo-2-1124-7B" is "olmo-2-7b".
+std::string without_release(std::string_view name) {
+  constexpr std::string_view kWords = " meta hf instruct chat base it pt bf16 ";
+  const std::string bare = lower(name.substr(name.rfind('/') + 1));  // npos + 1 is 0
+  std::istringstream words(bare);
+  std::string kept;
+  for (std::string word; std::getline(words, word, '-');) {
+    const bool date = word.size() == 4 && word.find_first_not_of("0123456789") == std::string::npos;
+    if (!date && kWords.find(" " + word + " ") == std::string_view::npos) kept += (kept.empty() ? "" : "-") + word;
+  }
+  return kept;
+}
+
+/// As people and the hub write them: in any case, with the owner and the words of a release.
+std::vector<ShippedFile> models_called(std::string_view name) {
+  const std::string bare = lower(name.substr(name.rfind('/') + 1)), meant = without_release(name);
+  std::vector<ShippedFile> found;
+  for (ShippedFile& file : shipped_files(FileKind::kModel)) {
+    if (lower(file.name) == bare) return {file};
+    if (lower(file.name) == meant) found.push_back(std::move(file));
+  }
+  return found;
 }
 
 }  // namespace
@@ -91,7 +119,7 @@ std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name) {
     if (("/" + folder).ends_with(before)) meant.push_back({"", folder + "/" + file});
   }
   for (ShippedFile& one : meant) one.name = end_of(one.path, same > 1 ? 2 : 1);
-  return meant;
+  return meant.empty() && kind == FileKind::kModel ? models_called(name) : meant;
 }
 
 }  // namespace accosim

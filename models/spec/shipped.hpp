@@ -23,7 +23,8 @@ struct ShippedFile {
 
 /// Sorted by folder and name. Lists the folders at every call.
 std::vector<ShippedFile> shipped_files(FileKind kind);
-/// The files that a name can mean: by the file's name, or by the end of its path ("paper/finetune_2x4_a100").
+/// The files that a name can mean: by the file's name, or by the end of its path ("paper/finetune_2x4_a100"). Of models
+/// also as the hub has it, in any case: "Qwen/Qwen3-8B" and "meta-llama/Llama-2-7b-hf".
 std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name);
 
 /// Where the program that runs is: "/usr/bin" of an installed one.

@@ -1,6 +1,7 @@
 // How a model is trained, whatever the schedule: batches, number formats, what is recomputed, who runs the step.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +36,35 @@ struct RecomputedBlocks {
 };
 /// " of every 2nd block", " of 0.333 of the blocks", " of the first 3 blocks of each chunk"; empty: of all.
 std::string in_words(const RecomputedBlocks& blocks);
+/// How the head's product and the loss behind it are run: all logits at once; in pieces of tokens whose logits are
+/// computed again in the backward pass; in pieces whose gradients are computed at once, in the forward pass (Liger's
+/// fused linear cross-entropy); or in tiles that never reach the memory, computed again in the backward pass (Apple's
+/// cut cross-entropy, arXiv 2411.09009).
+enum class Loss : std::uint8_t { kWhole, kChunked, kFusedLinear, kCut };
+template <>
+inline constexpr const char* kNames<Loss>[] = {"whole", "chunked", "fused_linear", "cut"};
+/// Products of a block that low-rank adapters can stand beside.
+enum class LoraTarget : std::uint8_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
+template <>
+inline constexpr const char* kNames<LoraTarget>[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                                     "gate_proj", "up_proj", "down_proj"};
+/// What the frozen matrices of the blocks are stored in: the parameters' dtype, or four bits (QLoRA, arXiv 2305.14314).
+enum class LoraBase : std::uint8_t { kParameters, kNf4 };
+template <>
+inline constexpr const char* kNames<LoraBase>[] = {"parameters", "nf4"};
+
+/// Low-rank adapters (arXiv 2106.09685), which alone are trained: beside a product of in x out one of in x rank and one
+/// of rank x out. Where a family, or merged code, has several targets in one matrix, that has one adapter.
+struct Lora {
+  int rank = 0;  ///< 0: there are none, and everything is trained
+  std::vector<LoraTarget> targets{};
+  LoraBase base = LoraBase::kParameters;
+
+  bool on() const { return rank > 0; }
+  bool has(LoraTarget target) const { return std::find(targets.begin(), targets.end(), target) != targets.end(); }
+  bool operator==(const Lora&) const = default;
+};
+
 /// How elementwise operators are run: a kernel each (PyTorch eager), chains merged by a compiler (torch.compile), or
 /// hand-written merged kernels (Megatron, Apex), or accocal's own CUDA step, kernel by kernel (accocal_step.hpp).
 enum class Implementation : std::uint8_t { kEager, kCompiled, kFused, kAccocal };
@@ -88,6 +118,8 @@ struct Training {
   Attention attention = Attention::kFlash;
   Recompute activation_recompute = Recompute::kNone;
   RecomputedBlocks recomputed_blocks{};
+  Loss loss = Loss::kWhole;
+  int loss_chunks = 0;       ///< of `chunked` and `fused_linear`; 0: as many as usual (layers.hpp)
   bool interference = true;  ///< collectives and computation on one GPU slow each other
   Implementation implementation = Implementation::kEager;
   Framework framework = Framework::kPytorch;
@@ -98,6 +130,7 @@ struct Training {
   std::optional<Seconds> launch_interval;  ///< else launch_slowdown() times the device's
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
+  Lora lora{};
   Parallel parallel{};  ///< how a step splits its model
 
   bool operator==(const Training&) const = default;

@@ -30,7 +30,8 @@ struct SequenceLengths {
   double mean = 0;             ///< tokens, before the cut; lognormal
   double cv = 0;               ///< coefficient of variation; lognormal
   Padding padding = Padding::kLongest;
-  int multiple = 1;  ///< padded to the next multiple of it, but never above sequence_length
+  int multiple = 1;       ///< padded to the next multiple of it, but never above sequence_length
+  bool separate = false;  ///< of packed ones each attends to itself alone, and not to all that is before it in its row
 
   /// Of the histogram's bars.
   std::vector<double> weights() const;

@@ -195,6 +195,7 @@ constexpr std::array<Use, 7> kMemoryUses = {{{"parameters", {Hue::kBlue}},
 std::size_t use_of(MemoryUse part) {
   switch (part) {
     case MemoryUse::kParameters:
+    case MemoryUse::kFrozenParameters:
     case MemoryUse::kParameterShard:
     case MemoryUse::kPredictedParameters:
     case MemoryUse::kOlderParameters:

@@ -19,6 +19,7 @@ namespace accosim {
 struct ParameterSet {
   std::vector<double> tensors;  ///< elements, in the order in which their gradients become ready
   Ranks copies{};               ///< who sums its gradients
+  Bytes frozen{};               ///< of what is gathered with them and has no gradient
 };
 
 enum class Pass : std::uint8_t {

@@ -47,7 +47,7 @@ Piece backward_piece(const RankKind& kind, int layer) {
 std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const Ranks& copies) {
   std::vector<ParameterSet> sets;
   for (const LayerTime& layer : layers) {
-    sets.push_back({{}, copies});
+    sets.push_back({{}, copies, layer.frozen});
     for (const GradientTensor& tensor : *layer.gradients) sets.back().tensors.push_back(tensor.elements);
   }
   return sets;

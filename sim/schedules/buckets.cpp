@@ -36,9 +36,14 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
       const Bytes limit = buckets.empty() ? first : cap;
       if (spec.buckets == Buckets::kTensors && filling.bytes >= limit) close(filling);
     }
-    if (spec.buckets == Buckets::kUnits) close(filling);
+    if (spec.buckets == Buckets::kUnits && filling.bytes > Bytes{0}) close(filling);
   }
-  for (Bucket& bucket : open) close(bucket);
+  for (Bucket& bucket : open) {
+    const bool rest = bucket.bytes == Bytes{0} && !buckets.empty();  // of what is not trained nothing is sent
+    if (rest) buckets.back().which.insert(buckets.back().which.end(), bucket.which.begin(), bucket.which.end());
+    if (rest) buckets.back().tensors.insert(buckets.back().tensors.end(), bucket.tensors.begin(), bucket.tensors.end());
+    if (!rest) close(bucket);
+  }
   std::stable_sort(buckets.begin(), buckets.end(), [](const Bucket& a, const Bucket& b) {
     return std::pair(-a.which.back().first, a.which.back().second) <
            std::pair(-b.which.back().first, b.which.back().second);

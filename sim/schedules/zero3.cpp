@@ -45,7 +45,7 @@ std::vector<Unit> units_of(const RuleInput& input) {
   std::vector<Unit> units;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const double elements = std::accumulate(sets[i].tensors.begin(), sets[i].tensors.end(), 0.0);
-    const Bytes parameters = elements * bytes_of(costs.parameter_dtype);
+    const Bytes parameters = elements * bytes_of(costs.parameter_dtype) + sets[i].frozen;
     const Bytes gradients = elements * bytes_of(costs.gradient_dtype);
     const Bytes reduced = elements * bytes_of(spec.reduce_dtype);
     Unit unit;
@@ -157,6 +157,7 @@ void Units::before_backward(ProgramBuilder& program, int unit) {
 }
 
 void Units::after_backward(ProgramBuilder& program, int unit, const MicroBatches& some) {
+  if (units_[unit].reduce.bytes == Bytes{0}) return;  // nothing of it is trained
   const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units_[unit].pack, {reduced_});
   reduced_ = program.collective(reduce_lane_, "reduce-scatter of a unit", units_[unit].reduce, {packed});
   if (replica_lane_ >= 0 && some.shares)

@@ -107,21 +107,49 @@ TEST(HfConfig, ForeignKeysAreDropped) {
 }
 
 TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
-  const Read r = read(R"({"model_type": "t5"})");
-  EXPECT_EQ(r.errors, std::vector<std::string>{"config.json:1:16 /model_type: \"t5\" is not known; it is not modelled "
-                                               "yet: it has an encoder and a decoder; write one of: "
-                                               "\"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\""});
-}
-
-TEST(HfConfig, NoHintLeadsFromOneArchitectureToAnother) {
-  // Mixtral is two letters from Mistral, and six times its size.
-  const std::string known = "write one of: \"gpt2\", \"gpt_neo\", \"opt\", \"llama\", \"mistral\", \"measured\"";
-  for (const char* type : {"mixtral", "llama4", "gpt_neox", "gptj", "lama"}) {
+  // No nearest name: what is one letter away may be another architecture, at another price.
+  for (const char* type : {"lama", "llama_5", "qwen4"}) {
     const std::vector<std::string> errors = read(std::string(R"({"model_type": ")") + type + "\"}").errors;
     ASSERT_EQ(errors.size(), 1U);
-    EXPECT_EQ(errors[0].rfind(std::string("config.json:1:16 /model_type: \"") + type + "\" is not known; ", 0), 0U);
-    EXPECT_TRUE(errors[0].ends_with("; " + known)) << errors[0];
-    EXPECT_EQ(errors[0].find("did you mean"), std::string::npos) << errors[0];
+    EXPECT_EQ(errors[0].rfind(std::string("config.json:1:16 /model_type: \"") + type +
+                                  "\" is not known; write one of: \"gpt2\", \"gpt_neo\", \"opt\", \"llama\", ",
+                              0),
+              0U)
+        << errors[0];
+  }
+}
+
+TEST(HfConfig, WhatIsNoRowIsRefusedInOneLineWithTheNearestThatCanBeHad) {
+  const std::string experts = "it is a mixture of experts; write \"model_type\": \"measured\" with \"parameters\"",
+                    images = "it has an encoder of images or sound beside the text; give the text_config as a config";
+  for (
+      const auto& [config, what] : std::vector<std::pair<std::string, std::string>>{
+          {R"("model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2)", experts},
+          {R"("model_type": "qwen3_moe", "num_experts": 128, "moe_intermediate_size": 768)", experts},
+          {R"("model_type": "gpt_oss", "num_local_experts": 32, "quantization_config": {"quant_method": "mxfp4"})",
+           experts},
+          {R"("model_type": "olmoe", "num_experts": 64)", experts},
+          {R"("model_type": "llama4", "text_config": {"model_type": "llama4_text"}, "vision_config": {"a": 1})",
+           experts},
+          {R"("model_type": "deepseek_v3", "n_routed_experts": 256, "q_lora_rank": 1536, "quantization_config": {"a": 1})",
+           "it is a mixture of experts with latent attention; write"},
+          {R"("model_type": "minicpm3", "q_lora_rank": 768, "kv_lora_rank": 256)", "multi-head latent attention"},
+          {R"("model_type": "mamba2", "state_size": 128)", "it has state spaces or other recurrences"},
+          {R"("model_type": "nemotron_h", "hybrid_override_pattern": "M-M*")",
+           "it has state spaces or other recurrences"},
+          {R"("model_type": "qwen2_5_vl", "vision_config": {"depth": 32})", images},
+          {R"("model_type": "llava", "text_config": {"model_type": "llama"}, "vision_config": {"a": 1})", images},
+          {R"("model_type": "t5", "is_encoder_decoder": true)", "it has an encoder and a decoder; write"},
+          {R"("model_type": "bert")", "the nearest is a config of gpt2 with the same sizes and \"causal\": false"},
+          {R"("model_type": "bloom")", "its positions are ALiBi's; the nearest is"},
+          {R"("model_type": "phi", "partial_rotary_factor": 0.5)", "its head has a bias; the nearest is"},
+          {R"("model_type": "glm4")", "nobody has written its row; the nearest is a config of Llama"},
+          {R"("model_type": "brand_new", "num_experts": 4, "kv_lora_rank": 9)",
+           "mixture-of-experts models are not modelled yet"},
+          {R"("model_type": "falcon", "alibi": true)", "positions by ALiBi are not modelled yet (alibi: true)"}}) {
+    const std::vector<std::string> errors = read("{" + config + "}").errors;
+    ASSERT_EQ(errors.size(), 1U) << config;
+    EXPECT_NE(errors[0].find(what), std::string::npos) << errors[0];
   }
 }
 
@@ -139,11 +167,6 @@ TEST(HfConfig, WhatChangesThePriceIsRefusedByName) {
       only_error(R"("num_local_experts": 8, "num_experts_per_tok": 2)"),
       "config.json:2:122 /num_local_experts: mixture-of-experts models are not modelled yet (num_local_experts: 8); "
       "name a model without");
-  // Whatever the model_type says.
-  EXPECT_EQ(
-      read(R"({"model_type": "mixtral", "num_local_experts": 8})").errors,
-      std::vector<std::string>{"config.json:1:48 /num_local_experts: mixture-of-experts models are not modelled yet "
-                               "(num_local_experts: 8); name a model without"});
   for (const auto& [members, what] : std::vector<std::pair<std::string, std::string>>{
            {R"("num_experts": 60)", "mixture-of-experts models are not modelled yet (num_experts: 60)"},
            {R"("n_routed_experts": 256)", "mixture-of-experts models are not modelled yet (n_routed_experts: 256)"},
@@ -155,11 +178,6 @@ TEST(HfConfig, WhatChangesThePriceIsRefusedByName) {
            {R"("is_encoder_decoder": true)", "(is_encoder_decoder: true)"},
            {R"("vision_config": {"hidden_size": 4})", "(vision_config: {...})"}})
     EXPECT_NE(only_error(members).find(what), std::string::npos) << only_error(members);
-  // DeepSeek's has three of these, a line each.
-  EXPECT_EQ(read(R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "n_shared_experts": 1, "q_lora_rank": 1536,
-    "kv_lora_rank": 512, "quantization_config": {"fmt": "e4m3"}})")
-                .errors.size(),
-            3U);
 }
 
 TEST(HfConfig, WhatIsSwitchedOffIsNoReasonToRefuse) {
@@ -169,23 +187,10 @@ TEST(HfConfig, WhatIsSwitchedOffIsNoReasonToRefuse) {
   EXPECT_TRUE(r.errors.empty()) << r.errors.front();
 }
 
-TEST(HfConfig, FamiliesThatAreNearlyReadNameTheNearest) {
-  const std::string qwen2 = R"("num_hidden_layers": 28, "hidden_size": 3584, "intermediate_size": 18944,
-    "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064, "max_position_embeddings": 131072,
-    "tie_word_embeddings": false})";
-  const Read refused = read(R"({"model_type": "qwen2", )" + qwen2);
-  ASSERT_EQ(refused.errors.size(), 1U);
-  EXPECT_NE(refused.errors[0].find("model_type llama with \"attention_bias\": true"), std::string::npos);
-  // Qwen2.5-7B has 7,615,616,512; the output projection has no bias there.
-  const Read nearest = read(R"({"model_type": "llama", "attention_bias": true, )" + qwen2);
-  ASSERT_TRUE(nearest.errors.empty()) << nearest.errors.front();
-  EXPECT_EQ(parameter_count(*nearest.model), 7'615'616'512 + 28 * 3584);
-}
-
 TEST(HfConfig, AdaptersAndQuantisedBasesAreRefusedByName) {
   for (const auto& [members, what] : std::vector<std::pair<std::string, std::string>>{
-           {R"("lora_r": 16)", "LoRA is not modelled yet (lora_r: 16)"},
-           {R"("lora_alpha": 32)", "LoRA is not modelled yet"},
+           {R"("lora_r": 16)", "LoRA belongs to the training (\"lora\"), and here it is not modelled yet (lora_r: 16)"},
+           {R"("lora_alpha": 32)", "LoRA belongs to the training"},
            {R"("adapter": "lora")", "adapters are not modelled yet (adapter: \"lora\")"},
            {R"("peft_config": {"r": 8})", "adapters are not modelled yet"},
            {R"("load_in_4bit": true)", "quantised weights are not modelled yet (load_in_4bit: true)"},
@@ -232,11 +237,13 @@ TEST(HfConfig, OptHasTwoPositionsMoreThanItSaysAndRelu) {
 
 TEST(HfConfig, MistralIsALlamaWithASlidingWindow) {
   const std::string mistral = R"({"model_type": "mistral", "num_hidden_layers": 2, "hidden_size": 64,
-    "num_attention_heads": 4, "intermediate_size": 7, "vocab_size": 11, "max_position_embeddings": 4096)";
+    "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 7, "vocab_size": 11,
+    "max_position_embeddings": 4096)";
   EXPECT_EQ(read(mistral + R"(, "sliding_window": 1024})").model->attention_window, (std::vector<int>{1024, 1024}));
-  const Read none = read(mistral + R"(, "sliding_window": null})");  // a window as long as any sequence
+  EXPECT_EQ(read(mistral + "}").model->attention_window, (std::vector<int>{4096, 4096}));  // its class's default
+  const Read none = read(mistral + R"(, "sliding_window": null})");
   ASSERT_TRUE(none.model);
-  EXPECT_EQ(attended_pairs(4096, none.model->attention_window[0]), attended_pairs(4096, 0));
+  EXPECT_EQ(none.model->attention_window, (std::vector<int>{0, 0}));
   EXPECT_TRUE(none.model->gated_mlp && none.model->rms_norm);
 }
 

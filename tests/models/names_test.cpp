@@ -53,6 +53,35 @@ std::string scenario_text(const std::string& model, const std::string& cluster) 
     "training": {"sequence_length": 128, "micro_batch_size": 1, "train_tokens": 1e9}, "schedules": [{"name": "ddp"}]})";
 }
 
+TEST(Names, ModelsAreNamedAsPeopleAndTheHubWriteThem) {
+  const Scratch scratch;
+  const Elsewhere elsewhere(scratch.path(""));
+  for (const auto& [written, ours] :
+       std::vector<std::pair<std::string, std::string>>{{"Qwen/Qwen3-8B", "qwen3-8b"},
+                                                        {"qwen3-8b", "qwen3-8b"},
+                                                        {"QWEN3-8B", "qwen3-8b"},
+                                                        {"Qwen/Qwen3-4B-Instruct-2507", "qwen3-4b"},
+                                                        {"Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"},
+                                                        {"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"},
+                                                        {"meta-llama/Meta-Llama-3-8B", "llama-3-8b"},
+                                                        {"meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"},
+                                                        {"google/gemma-3-27b-it", "gemma-3-27b"},
+                                                        {"google/gemma-2-9b", "gemma-2-9b"},
+                                                        {"microsoft/Phi-3-mini-4k-instruct", "phi-3-mini-4k"},
+                                                        {"microsoft/phi-4", "phi-4"},
+                                                        {"mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"},
+                                                        {"mistralai/Mistral-Small-24B-Base-2501", "mistral-small-24b"},
+                                                        {"allenai/OLMo-2-1124-7B", "olmo-2-7b"},
+                                                        {"GPT-Neo-125M-1024", "gpt-neo-125m-1024"},
+                                                        {"EleutherAI/gpt-neo-2.7B", "gpt-neo-2.7b"}}) {
+    const Model model = load_scenario("overlap_2x4_a100", {"/model=" + written}).scenario.model;
+    EXPECT_EQ(model, load_scenario("overlap_2x4_a100", {"/model=" + ours}).scenario.model) << written;
+    EXPECT_EQ(model.name, ours);
+  }
+  for (const char* other : {"Qwen/Qwen3-8B-AWQ", "Qwen/Qwen3-30B-A3B", "qwen3", "Qwen/", "a/b/c", "-", "2501"})
+    EXPECT_EQ(errors_of("overlap_2x4_a100", {std::string("/model=") + other}).size(), 1U) << other;
+}
+
 TEST(Names, EveryNameThatListPrintsLoadsFromAnyFolder) {
   const Scratch scratch;
   const Elsewhere elsewhere(scratch.path(""));

@@ -288,8 +288,8 @@ TEST_F(ScenarioFiles, ASetKeyOfAModelThatNobodyReadsIsRefused) {
   EXPECT_EQ(errors({"/model/n_embed=3"}), Lines{"--set /model/n_embed: unknown key; did you mean \"n_embd\"?"});
   EXPECT_EQ(errors({"/model/hidden_size=64"}), Lines{"--set /model/hidden_size: unknown key; here it is \"n_embd\""});
   EXPECT_TRUE(any_has(errors({"/model/new_thing=true"}), "--set /model/new_thing: unknown key; one of: "));
-  EXPECT_TRUE(any_has(errors({"/model/lora_r=16"}), "LoRA is not modelled yet (lora_r: 16)"));
-  EXPECT_TRUE(any_has(errors({"/training/lora_r=16"}), "LoRA, other adapters and quantised weights are not modelled"));
+  EXPECT_TRUE(any_has(errors({"/model/lora_r=16"}), "LoRA belongs to the training"));
+  EXPECT_TRUE(any_has(errors({"/training/lora_r=16"}), "here it is \"lora\": {"));
   // What is known to change nothing may be set, and what stands in a config is named, not refused.
   EXPECT_TRUE(errors({"/model/rope_theta=1e6"}).empty());
   files.write("models/own.json", std::string(kModel).insert(1, "\"new_thing\": true, "));
@@ -299,7 +299,7 @@ TEST_F(ScenarioFiles, ASetKeyOfAModelThatNobodyReadsIsRefused) {
 TEST_F(ScenarioFiles, AnAdaptersConfigIsNoModel) {
   files.write("models/adapter_config.json", R"({"peft_type": "LORA", "r": 16})");
   EXPECT_TRUE(any_has(errors({"/model=" + files.path("models/adapter_config.json")}),
-                      "is an adapter's config, and LoRA is not modelled yet"));
+                      "is an adapter's config; name the config.json of its base model"));
 }
 
 TEST_F(ScenarioFiles, OnlyDevicesAreProposedAsDevices) {
