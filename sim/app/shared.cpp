@@ -45,6 +45,7 @@ LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::str
   if (is_launch_script(name)) {
     ImportedLaunch launch = launch_asked(name, arguments);
     for (const std::string& line : launch.not_modelled) tell("accosim: not modelled: ", line);
+    for (const std::string& line : launch.not_known) tell("accosim: not known: ", line);
     loaded = load_scenario_tree(std::move(launch.scenario), name, arguments.texts("--set"), only);
     loaded.files.insert(loaded.files.end(), {name, launch.cluster_file});
   } else {
