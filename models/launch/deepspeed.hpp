@@ -1,14 +1,9 @@
 // A DeepSpeed configuration as parts of a scenario.
 #pragma once
 
-#include <optional>
-#include <span>
-
 #include "models/launch/flags.hpp"
 
 namespace accosim {
-
-std::span<const TrainerRow> deepspeed_rows();
 
 /// Writes what the configuration says of the schedule and of the training: stage, buckets, types, clipping, what is on
 /// the host. A batch is the caller's to read.

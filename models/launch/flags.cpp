@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -125,6 +124,8 @@ void Flags::add(Flag flag) {
         flag.meanings.push_back({std::move(name), std::move(fixed)});
       }
   }
+  const auto [last, first_of_its_name] = last_.try_emplace(flag.name, flags_.size());
+  if (!first_of_its_name) flags_[std::exchange(last->second, flags_.size())].replaced = true;
   flags_.push_back(std::move(flag));
 }
 
@@ -199,7 +200,8 @@ void Flags::add_tree(const JsonValue& root, const std::string& prefix, const std
 std::optional<Flags::Found> Flags::find_meaning(std::string_view name) const {
   for (auto flag = flags_.rbegin(); flag != flags_.rend(); ++flag)
     for (const Meaning& meaning : flag->meanings)
-      if (meaning.name == name) return flag->null ? std::nullopt : std::optional<Found>({&*flag, &meaning});
+      if (meaning.name == name && !flag->replaced)
+        return flag->null ? std::nullopt : std::optional<Found>({&*flag, &meaning});
   return {};
 }
 
@@ -255,14 +257,14 @@ std::string Flags::written(std::string_view name) const {
     is_key = !own.starts_with('-');
     own = own.substr(own.find_first_not_of('-'));
     own = own.substr(0, own.find_last_not_of(" :=") + 1);
-  } else if (trainer_.overrides) {
-    is_key = true;
+  } else {
+    is_key = trainer_.overrides;
     const auto row = std::find_if(patterns_.begin(), patterns_.end(), [&](const Pattern& each) {
       return each.row->use == KeyUse::kTaken && each.values.empty() &&
              (each.row->what == name || (each.row->what.empty() && each.name == name));
     });
     if (row != patterns_.end() && !row->row->what.empty()) own = row->row->names.substr(0, row->row->names.find(' '));
-    std::replace(own.begin(), own.end(), '-', '_');
+    if (is_key) std::replace(own.begin(), own.end(), '-', '_');
   }
   return is_key ? own : "--" + own;
 }
@@ -334,8 +336,6 @@ void Flags::pass_over(std::string_view beginning) {
 }
 
 void Flags::sort_unread() {
-  std::set<std::string_view> later;  // of equal ones the last counts
-  for (auto each = flags_.rbegin(); each != flags_.rend(); ++each) each->replaced = !later.insert(each->name).second;
   for (const Flag& flag : flags_) {
     const bool refused = flag.row != nullptr && flag.row->use == KeyUse::kRefused;
     if (flag.read || (flag.by_default && (flag.replaced || !refused))) continue;

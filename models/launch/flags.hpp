@@ -3,6 +3,7 @@
 // is unique stands for the whole name. Keys of files are names with dots.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,9 +15,6 @@
 #include "models/launch/trainer.hpp"
 
 namespace accosim {
-
-/// What stands before the keys of a DeepSpeed configuration, "ds.zero-optimization.stage".
-inline constexpr const char* kDeepspeedKeys = "ds.";
 
 class Flags {
  public:
@@ -100,6 +98,7 @@ class Flags {
   Draft& draft_;
   std::vector<Pattern> patterns_;
   mutable std::vector<Flag> flags_;
+  std::map<std::string, std::size_t> last_;  ///< of each name the flag that counts
 };
 
 }  // namespace accosim

@@ -117,8 +117,10 @@ class Reader {
 
   void read_batch() {
     // Of micro-batch, micro-batches and global batch two say the third.
-    double global = flags_.count(kGlobal).value_or(0);
-    const std::optional<int> accumulation = flags_.count(kAccumulation);
+    // DeepSpeed's are taken where the trainer has none.
+    const bool own = flags_.has("per-device-train-batch-size");
+    double global = flags_.count(own ? Names{"global-batch-size"} : kGlobal).value_or(0);
+    const std::optional<int> accumulation = flags_.count(own ? Names{"gradient-accumulation-steps"} : kAccumulation);
     std::optional<int> micro = flags_.count(kMicro);
     if (!micro && !flags_.has_any(kMicro) && global > 0 && accumulation)
       micro = static_cast<int>(global / ranks_ / *accumulation);

@@ -168,6 +168,8 @@ constexpr TrainerRow kFoundry[] = {
     {"device_train_microbatch_size", KeyUse::kTaken, "per-device-train-batch-size micro-batch-at-most"},
     {"global_train_batch_size", KeyUse::kTaken, "global-batch-size"},
     {"max_duration", KeyUse::kTaken, "max-duration"},
+    {"train_loader.name=finetuning", KeyUse::kTaken, "may-pad"},
+    {"train_loader.dataset.packing_ratio", KeyUse::kTaken, "packing"},
     {"precision=amp_bf16|bf16", KeyUse::kTaken, "bf16=true"},
     {"precision=amp_fp16|fp16", KeyUse::kTaken, "fp16=true"},
     {"precision=amp_fp8", KeyUse::kTaken, "bf16=true", "", "products would run in fp8"},
@@ -203,7 +205,7 @@ constexpr TrainerRow kFoundry[] = {
      "callbacks. loggers. save_ load_ dist_timeout python_log_level autoresume variables. callbacks train_loader "
      "dataset. expt_name max_split_size_mb device_train_batch_size num_canonical_nodes data_dir code_paths "
      "tokenizer_name "
-     "metadata. compute. image name integrations command scheduling. cluster gpu_type gpu_num fsdp-",
+     "metadata. compute. image name integrations command scheduling. cluster gpu_type gpu_num",
      KeyUse::kNoEffect},
 };
 

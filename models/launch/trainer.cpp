@@ -1,7 +1,5 @@
 #include "models/launch/trainer.hpp"
 
-#include "models/launch/deepspeed.hpp"
-
 namespace accosim {
 namespace {
 

@@ -24,9 +24,9 @@ enum class KeyUse : std::uint8_t {
 struct TrainerRow {
   std::string_view names;  ///< with blanks between them
   KeyUse use = KeyUse::kTaken;
-  std::string_view what =
-      "";  ///< kTaken: the reader's names, "bf16 torch-dtype=bfloat16", those without "=" have its value;
-           ///< empty: its own. kNotModelled: what it would change. kRefused: why, and what to write
+  /// kTaken: the reader's names, "bf16 torch-dtype=bfloat16", of which those without "=" have its value; empty: its
+  /// own. kNotModelled: what it would change. kRefused: why, and what to write.
+  std::string_view what = "";
   std::string_view off = "";  ///< a value that switches it off, beside those that do so everywhere (false, none, 0)
   std::string_view but = "";  ///< kTaken: what of it is not modelled
 };
@@ -52,6 +52,9 @@ struct Trainer {
 /// In the order in which a launch line is held against them.
 std::span<const Trainer> trainers();
 
+/// What stands before the keys of a DeepSpeed configuration, "ds.zero-optimization.stage".
+inline constexpr const char* kDeepspeedKeys = "ds.";
+
 // The rows of trainers.
 
 std::span<const TrainerRow> megatron_rows();
@@ -63,5 +66,6 @@ std::span<const TrainerRow> llama_factory_rows();
 std::span<const TrainerRow> axolotl_rows();
 std::span<const TrainerRow> foundry_rows();
 std::span<const TrainerRow> titan_rows();
+std::span<const TrainerRow> deepspeed_rows();
 
 }  // namespace accosim
