@@ -264,7 +264,7 @@ std::string Flags::written(std::string_view name) const {
              (each.row->what == name || (each.row->what.empty() && each.name == name));
     });
     if (row != patterns_.end() && !row->row->what.empty()) own = row->row->names.substr(0, row->row->names.find(' '));
-    if (is_key) std::replace(own.begin(), own.end(), '-', '_');
+    if (is_key || trainer_.reader == TrainerReader::kTorch) std::replace(own.begin(), own.end(), '-', '_');
   }
   return is_key ? own : "--" + own;
 }

@@ -82,9 +82,11 @@ class Reader {
     for (const Flavor& each : kFlavors)
       if (name && flavor && *name == each.name && *flavor == each.flavor) ours = each.shipped;
     if (!ours.empty()) return set("/model", ours, {"model-flavor", "model-name-or-path"});
-    draft_.refuse(name ? flags_.place({"model-flavor", "model-name-or-path", "model-name"}) : TextPlace(launched_.line),
-                  fmt::format("{}{}{} is no model that is known by its name; add --model with its config.json",
-                              name.value_or("the model"), flavor ? " " : "", flavor.value_or("")));
+    if (!name)
+      return draft_.refuse(launched_.line, "which model is trained is not said; add --model with its config.json");
+    draft_.refuse(flags_.place({"model-flavor", "model-name-or-path", "model-name"}),
+                  fmt::format("{}{}{} is no model that is known by its name; add --model with its config.json", *name,
+                              flavor ? " " : "", flavor.value_or("")));
   }
 
   /// A decoder whose sizes are written out.
