@@ -47,7 +47,6 @@ class Builder {
   Builder& operator=(const Builder&) = delete;
 
   JsonDocument build() {
-    JsonDocument document;
     while (document_.errors.empty() && !ended_) {
       yaml_event_t event;
       if (yaml_parser_parse(&parser_, &event) == 0) {
@@ -186,9 +185,10 @@ class Builder {
 }  // namespace
 
 JsonDocument parse_yaml(std::string_view text, const std::string& source) {
-  if (text.size() > kMostConfigBytes)
-    return {.errors = {fmt::format("{}: is larger than {} bytes", source, kMostConfigBytes)}};
-  return Builder(text, source).build();
+  JsonDocument document;
+  if (text.size() <= kMostConfigBytes) return Builder(text, source).build();
+  document.errors = {fmt::format("{}: is larger than {} bytes", source, kMostConfigBytes)};
+  return document;
 }
 
 bool is_config_name(std::string_view path) {
