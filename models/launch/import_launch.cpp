@@ -119,6 +119,13 @@ const Trainer& known_trainer(const LaunchLine& launch, const std::optional<Confi
       throw ScenarioError(
           {fmt::format("{}: {} trains a model that is not modelled yet; give a launch line of a decoder", where,
                        printable(launch.program))});
+  const std::string task = launch.program.substr(launch.program.starts_with("run_") ? 4 : 0);
+  for (const char* const other : {"dpo", "orpo", "kto", "cpo", "grpo", "ppo", "rloo", "reward", "gkd"})
+    if (task.starts_with(other))
+      throw ScenarioError(
+          {fmt::format("{}: {} trains by other passes than pre-training and supervised fine-tuning, which "
+                       "are not modelled yet",
+                       where, printable(launch.program))});
   if (const Trainer* const trainer = trainer_of(launch, config ? config->root : JsonValue())) return *trainer;
   std::vector<std::string> names;
   for (const Trainer& trainer : trainers()) names.emplace_back(trainer.name);

@@ -45,7 +45,9 @@ constexpr TrainerRow kHuggingFace[] = {
     {"parallelism-config.tp-size", KeyUse::kTaken, "tensor-model-parallel-size"},
     {"parallelism-config.dp-replicate-size", KeyUse::kTaken, "dp-replicate-size"},
     {"parallelism-config.dp-shard-size", KeyUse::kTaken, "dp-shard-size"},
-    {"neftune-noise-alpha", KeyUse::kNoEffect},
+    {"beta max-prompt-length max-completion-length num-generations reward-funcs reward-model-path", KeyUse::kRefused,
+     kOtherPasses},
+    {"neftune-noise-alpha packing-strategy assistant-only-loss average-tokens-across-devices", KeyUse::kNoEffect},
 
     {"accelerate.distributed-type=fsdp", KeyUse::kTaken, "fsdp-on"},
     {"accelerate.use-fsdp", KeyUse::kTaken, "fsdp-on"},
@@ -110,7 +112,11 @@ constexpr TrainerRow kLlamaFactory[] = {
     {"mixture_of_depths", KeyUse::kRefused, "mixtures of depths are not modelled yet; leave it out"},
     {"enable_liger_kernel use_unsloth use_unsloth_gc", KeyUse::kNotModelled, kLiger},
     {"sequence_parallel_size", KeyUse::kRefused, kContexts, "1"},
-    {"template rope_scaling max_samples plot_loss image_ video_ audio_ mix_strategy interleave_probs val_size "
+    {"tensor_model_parallel_size pipeline_model_parallel_size expert_model_parallel_size use_distributed_optimizer",
+     KeyUse::kRefused, "LLaMA-Factory's Megatron is not read yet; give a configuration without", "1"},
+    {"fp8", KeyUse::kNotModelled, "products would run in fp8"},
+    {"lora_ fp8_ use_dft_loss use_asft_loss asft_alpha use_eaft_loss eaft_ use_v1_kernels template rope_scaling "
+     "max_samples plot_loss image_ video_ audio_ mix_strategy interleave_probs val_size "
      "train_on_prompt mask_history tokenized_path buffer_size media_dir galore_ apollo_ badam_ upcast_ resize_vocab "
      "split_special_tokens freeze_ pref_ dpo_ reward_ ppo_ ref_ ray_ max_new_tokens top_p enable_thinking "
      "create_new_adapter additional_target shift_attn use_swanlab swanlab_ ignore_pad_token_for_loss "
@@ -139,6 +145,8 @@ constexpr TrainerRow kAxolotl[] = {
     {"xformers_attention=true", KeyUse::kTaken, "attn-implementation=xformers"},
     {"flex_attention sage_attention s2_attention", KeyUse::kNotModelled,
      "another kernel of attention than FlashAttention 2"},
+    {"fsdp_version", KeyUse::kTaken, "fsdp-version fsdp-on"},
+    {"fsdp_auto_wrap_policy", KeyUse::kTaken, "fsdp-auto-wrap-policy fsdp-on"},
     {"optimizer", KeyUse::kTaken, "optim"},
     {"dp_replicate_size", KeyUse::kTaken, "dp-replicate-size"},
     {"dp_shard_size", KeyUse::kTaken, "dp-shard-size"},

@@ -180,6 +180,7 @@ const Case kCases[] = {
      kAxolotl + "fsdp_version: 2\nfsdp_config:\n  reshard_after_forward: false\n  auto_wrap_policy: "
                 "TRANSFORMER_BASED_WRAP\nfsdp: [full_shard, auto_wrap]\n",
      "/schedules/0/reshard_after_forward", "false"},
+    {"axolotl_fsdp_by_its_version", "a.yml", kAxolotl + "fsdp_version: 2\n", "/schedules/0/name", "\"zero3\""},
     {"axolotl_shards_of_a_node", "a.yml", kAxolotl + "fsdp: [full_shard, auto_wrap]\ndp_shard_size: 8\n",
      "/schedules/0/shard_group", "\"node\""},
     {"axolotl_keeps_null_out", "a.yml", kAxolotl + "adapter:\nload_in_4bit: false\ndeepspeed:\n", "/schedules/0/name",
