@@ -15,6 +15,8 @@ constexpr const char* kLiger = "norms, positions, gate and loss would be fused";
 constexpr const char* kExperts = "experts are not modelled yet; write 1";
 
 constexpr TrainerRow kHuggingFace[] = {
+    {"fsdp-reshard-after-forward=full_shard|shard_grad_op|no_shard|hybrid_shard|hybrid_shard_zero2", KeyUse::kTaken,
+     "fsdp-sharding-strategy"},
     {"model-name-or-path per-device-train-batch-size gradient-accumulation-steps max-steps num-train-epochs "
      "bf16 fp16 tf32 torch-dtype gradient-checkpointing use-reentrant max-grad-norm optim "
      "torch-compile attn-implementation deepspeed fsdp fsdp-config ddp-bucket-cap-mb ddp-broadcast-buffers packing "
