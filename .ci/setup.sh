@@ -1,7 +1,7 @@
 # What ./accosim, ./check and .ci/run share: install what is missing from Debian, configure a preset, build it. Sourced
 # by bash, with $root set to the clone. Nothing here reads stdin or writes stdout: both belong to the program.
 
-kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nlohmann-json3-dev libfmt-dev libcli11-dev zlib1g-dev'
+kBuildPackages='g++ cmake ninja-build pkg-config libsimgrid-dev libeigen3-dev nlohmann-json3-dev libfmt-dev libcli11-dev zlib1g-dev libyaml-dev libtomlplusplus-dev'
 kNetworkPackages=iproute2 # for accocal's namespaces
 kTestPackages="$kBuildPackages $kNetworkPackages libgtest-dev"
 kCannot=40   # set_up: the environment is in the way (a package, a permission, a network); a command was named

@@ -23,13 +23,16 @@ Draft::Draft(std::string source)
   result_.scenario.set("schedules", std::move(schedules));
 }
 
-std::string Draft::at_line(int line) const { return line > 0 ? fmt::format("{}:{}", source_, line) : source_; }
+std::string Draft::shown(const TextPlace& place) const {
+  const std::string& file = place.file == nullptr ? source_ : *place.file;
+  return place.line > 0 ? fmt::format("{}:{}", file, place.line) : file;
+}
 
-void Draft::set(const std::string& pointer, JsonValue value, int line) {
-  const JsonOrigin origin{file_, line, line > 0 ? 1 : 0};
+void Draft::set(const std::string& pointer, JsonValue value, const TextPlace& place) {
+  const JsonOrigin origin{place.file == nullptr ? file_ : place.file, place.line, place.line > 0 ? 1 : 0};
   value.origin = origin;
   for (JsonValue& element : value.elements) element.origin = origin;
-  put(pointer, std::move(value), line > 0 ? at_line(line) : source_ + ", by default");
+  put(pointer, std::move(value), place.line > 0 || place.file != nullptr ? shown(place) : source_ + ", by default");
 }
 
 void Draft::put(const std::string& pointer, JsonValue value, const std::string& origin) {
@@ -47,18 +50,21 @@ void Draft::put(const std::string& pointer, JsonValue value, const std::string& 
   origins_.set(pointer, json_text(origin, JsonOrigin{file_}));
 }
 
-void Draft::taken(int line, const std::string& what) {
-  result_.taken.push_back(fmt::format("{}: {}", at_line(line), printable(what, 200)));
+void Draft::taken(const TextPlace& place, const std::string& what) {
+  result_.taken.push_back(fmt::format("{}: {}", shown(place), printable(what, 200)));
 }
-void Draft::without_effect(int line, const std::string& what) {
-  result_.without_effect.push_back(fmt::format("{}: {}", at_line(line), printable(what, 200)));
+void Draft::without_effect(const TextPlace& place, const std::string& what) {
+  result_.without_effect.push_back(fmt::format("{}: {}", shown(place), printable(what, 200)));
 }
-void Draft::not_modelled(int line, const std::string& what) {
-  result_.not_modelled.push_back(fmt::format("{}: {}", at_line(line), printable(what, 400)));
+void Draft::not_modelled(const TextPlace& place, const std::string& what) {
+  result_.not_modelled.push_back(fmt::format("{}: {}", shown(place), printable(what, 400)));
+}
+void Draft::not_known(const TextPlace& place, const std::string& what) {
+  result_.not_known.push_back(fmt::format("{}: {}", shown(place), printable(what, 200)));
 }
 void Draft::passed_over(const std::string& note) { result_.not_modelled.push_back(printable(note, 600)); }
-void Draft::refuse(int line, const std::string& what) {
-  errors_.push_back(fmt::format("{}: {}", at_line(line), printable(what, 600)));
+void Draft::refuse(const TextPlace& place, const std::string& what) {
+  errors_.push_back(fmt::format("{}: {}", shown(place), printable(what, 600)));
 }
 
 ImportedLaunch Draft::finish() && {

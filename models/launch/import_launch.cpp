@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/launch/hugging_face.hpp"
+#include "models/launch/config_file.hpp"
+#include "models/launch/config_text.hpp"
 #include "models/launch/launch_line.hpp"
-#include "models/launch/megatron.hpp"
+#include "models/launch/reader.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -26,12 +27,26 @@ struct Machines {
   int nodes = 1, gpus_per_node = 1;
 };
 
-Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, const std::string& source, Draft& draft) {
+/// A number of the launcher, or of a configuration.
+struct Asked {
+  int number = 0;
+  TextPlace place{};
+};
+
+/// The launcher's where that is more than one, else the configuration's.
+std::optional<Asked> asked(const std::optional<Stated>& launcher, Flags& flags, std::string_view key) {
+  const std::optional<int> configured = flags.count({key});
+  if (launcher && (launcher->number > 1 || !configured)) return Asked{launcher->number, launcher->line};
+  return configured ? std::optional(Asked{*configured, flags.place({key})}) : std::nullopt;
+}
+
+Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, Flags& flags, Draft& draft) {
   if (options.cluster.empty()) {
     const std::string hint = launch.device_hint.empty() ? "" : fmt::format(" (the header says {})", launch.device_hint);
-    throw ScenarioError({fmt::format(
-        "{}: no launch script says what its GPUs and its network are{}; add --cluster NAME (accosim list clusters)",
-        source, hint)});
+    throw ScenarioError(
+        {fmt::format("{}: no {} says what its GPUs and its network are{}; add --cluster NAME "
+                     "(accosim list clusters)",
+                     draft.source(), launch.program.empty() ? "configuration" : "launch script", hint)});
   }
   Machines machines{{}, file_of(FileKind::kCluster, options.cluster)};
   const Cluster cluster = load_cluster(options.cluster);
@@ -41,21 +56,29 @@ Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, con
   machines.cluster = read_json_file(machines.file, machines.file).root;
   machines.gpus_per_node = cluster.nodes.front().gpus;
   machines.nodes = cluster.nodes.front().count;
-  if (launch.gpus_per_node && launch.gpus_per_node->number != machines.gpus_per_node)
-    draft.refuse(launch.gpus_per_node->line,
+  std::optional<Asked> nodes = asked(launch.nodes, flags, "launcher-nodes"),
+                       each = asked(launch.gpus_per_node, flags, "launcher-devices");
+  if (const std::optional<Asked> all = asked(launch.processes, flags, "launcher-gpus")) {
+    if (nodes && nodes->number > 1)
+      each = Asked{std::max(1, all->number / nodes->number), all->place};
+    else if (all->number == 1 || all->number % machines.gpus_per_node == 0)
+      nodes = Asked{std::max(1, all->number / machines.gpus_per_node), all->place};
+    else
+      each = all;
+  }
+  if (each && each->number != machines.gpus_per_node)
+    draft.refuse(each->place,
                  fmt::format("starts {} processes a node, and a node of {} has {} GPUs; name a cluster with as many",
-                             launch.gpus_per_node->number, options.cluster, machines.gpus_per_node));
-  int line = 0;
+                             each->number, options.cluster, machines.gpus_per_node));
   if (options.nodes > 0) {
     machines.nodes = options.nodes;
-  } else if (launch.nodes && launch.nodes->number > 1) {
-    machines.nodes = launch.nodes->number;
-    line = launch.nodes->line;
-  } else if (launch.nodes && machines.nodes > 1) {
+  } else if (nodes && nodes->number > 1) {
+    machines.nodes = nodes->number;
+    draft.taken(nodes->place, fmt::format("{} nodes", machines.nodes));
+  } else if (nodes && machines.nodes > 1) {
     draft.not_modelled(
-        launch.nodes->line,
-        fmt::format("the script starts one node; the cluster's {} are taken (--nodes 1 has it as it is written)",
-                    machines.nodes));
+        nodes->place, fmt::format("one node is started; the cluster's {} are taken (--nodes 1 has it as it is written)",
+                                  machines.nodes));
   }
   JsonValue& group = machines.cluster.find("nodes")->elements.front();
   group.set("count", machines.nodes);
@@ -64,23 +87,93 @@ Machines machines_of(const LaunchLine& launch, const LaunchOptions& options, con
   JsonValue* const device = group.find("device");
   if (device->kind == JsonKind::kText && device->text.ends_with(".json") && options.device.empty())
     device->text = (std::filesystem::absolute(machines.file).parent_path() / device->text).lexically_normal().string();
-  if (line > 0) draft.taken(line, fmt::format("{} nodes", machines.nodes));
   return machines;
 }
 
-/// Megatron-LM's trainers of other models than decoders, and what a configuration that is not read would say.
-void refuse_other_models(const LaunchLine& launch, const std::string& source) {
+/// The configuration that was given, or that the launch line names.
+std::optional<ConfigFile> configuration_of(std::string_view text, const LaunchLine& launch, Draft& draft) {
+  std::optional<ConfigFile> config;
+  if (launch.program.empty()) {
+    JsonDocument document = parse_config(text, draft.source(), printable(draft.source(), 300));
+    if (!document.errors.empty()) throw ScenarioError(std::move(document.errors));
+    config.emplace().root = std::move(document.root);
+  } else if (!launch.config.text.empty()) {
+    config = read_config(launch.config.text, launch, launch.config.line, draft);
+    if (!config)
+      draft.refuse(launch.config.line,
+                   fmt::format("{} stands neither beside the script nor in a folder above it; put it "
+                               "there",
+                               printable(launch.config.text, 300)));
+  }
+  if (config) interpolate(config->root);
+  return config;
+}
+
+/// The trainer, or what is wrong with a launch line that has none that is modelled.
+const Trainer& known_trainer(const LaunchLine& launch, const std::optional<ConfigFile>& config,
+                             const std::string& source) {
+  const std::string where = launch.line > 0 ? fmt::format("{}:{}", source, launch.line) : source;
   for (const char* const other :
        {"bert", "t5", "ict", "vlm", "retro", "mamba", "realm", "vision", "multimodal", "prefix_lm", "diffusion"})
-    if (launch.trainer.starts_with(std::string("pretrain_") + other))
+    if (launch.program.starts_with(std::string("pretrain_") + other))
       throw ScenarioError(
-          {fmt::format("{}:{}: {} trains a model that is not modelled yet; give a launch line of a decoder", source,
-                       launch.line, printable(launch.trainer))});
-  for (const char* const option : {"--use_deepspeed", "--use_fsdp", "--config_file"})
-    if (std::find(launch.launcher.begin(), launch.launcher.end(), option) != launch.launcher.end())
+          {fmt::format("{}: {} trains a model that is not modelled yet; give a launch line of a decoder", where,
+                       printable(launch.program))});
+  const std::string task = launch.program.substr(launch.program.starts_with("run_") ? 4 : 0);
+  for (const char* const other : {"dpo", "orpo", "kto", "cpo", "grpo", "ppo", "rloo", "reward", "gkd"})
+    if (task.starts_with(other))
       throw ScenarioError(
-          {fmt::format("{}:{}: accelerate's {} is not read yet; give the same as arguments of the trainer", source,
-                       launch.line, option)});
+          {fmt::format("{}: {} trains by other passes than pre-training and supervised fine-tuning, which "
+                       "are not modelled yet",
+                       where, printable(launch.program))});
+  if (const Trainer* const trainer = trainer_of(launch, config ? config->root : JsonValue())) return *trainer;
+  std::vector<std::string> names;
+  for (const Trainer& trainer : trainers()) names.emplace_back(trainer.name);
+  const bool accelerate = config && config->root.find("distributed_type") != nullptr;
+  throw ScenarioError({fmt::format("{}: {}; give a launch script, or a configuration, of {}", where,
+                                   accelerate               ? "accelerate's configuration names no training"
+                                   : launch.program.empty() ? "has the keys of no trainer that is known"
+                                                            : "the arguments of " + printable(launch.program) +
+                                                                  " are not those of one that is known",
+                                   in_words(names, " or "))});
+}
+
+/// All that the launch line says: accelerate's configuration and options, the trainer's file, its arguments, what is
+/// added, and the files that those name.
+void add_all(const LaunchLine& launch, const std::optional<ConfigFile>& config, Flags& flags, Draft& draft) {
+  const auto is_accelerate = [](const ShellText& word) { return word.text.ends_with("accelerate"); };
+  if (const auto found = std::find_if(launch.launcher.begin(), launch.launcher.end(), is_accelerate);
+      found != launch.launcher.end()) {
+    const std::vector<ShellText> words(found, launch.launcher.end());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      constexpr std::string_view kOption = "--config_file";
+      if (!words[i].text.starts_with(kOption)) continue;
+      const bool joined = words[i].text.size() > kOption.size();
+      const std::string path = joined                 ? words[i].text.substr(kOption.size() + 1)
+                               : i + 1 < words.size() ? words[i + 1].text
+                                                      : "";
+      if (const std::optional<ConfigFile> own = read_config(path, launch, words[i].line, draft))
+        flags.add_tree(own->root, "accelerate.", own->file, own->first_line);
+      else
+        draft.refuse(words[i].line, "accelerate's configuration is not here; put it beside the script");
+    }
+    flags.add_words(words, "accelerate.");
+  }
+  if (config) flags.add_tree(config->root, "", config->file, config->first_line);
+  flags.add_words(launch.arguments);
+  static const auto kWith = std::make_shared<const std::string>("--with");
+  flags.add_words(launch.more, "", kWith);
+  for (const ShellText& key : launch.keys)
+    if (launch.program.empty() || (flags.takes_keys() && flags.knows(key.text.substr(0, key.text.find('=')))))
+      flags.add_words({key}, "", kWith, true);
+  const auto add_named = [&](std::initializer_list<std::string_view> names, const char* prefix) {
+    const std::optional<std::string> path = flags.path(names);
+    if (!path) return;
+    if (const std::optional<ConfigFile> own = read_config(*path, launch, flags.place(names), draft))
+      flags.add_tree(own->root, prefix, own->file, own->first_line);
+  };
+  add_named({"deepspeed-config", "deepspeed"}, kDeepspeedKeys);
+  add_named({"fsdp-config"}, "fsdp-config.");
 }
 
 /// Variables that change what runs, and are not modelled.
@@ -109,19 +202,17 @@ void add_acco(JsonValue& scenario) {
 }  // namespace
 
 ImportedLaunch import_launch(std::string_view text, const std::string& source, const LaunchOptions& options) {
-  const LaunchLine launch = read_launch_line(text, source, options.with);
-  const bool hugging_face = is_hugging_face(launch);
-  if (!hugging_face && !launch.trainer.starts_with("pretrain_"))
-    throw ScenarioError(
-        {fmt::format("{}:{}: the arguments of {} are not read yet; those of Megatron-LM's pretrain_gpt.py and "
-                     "of Hugging Face's Trainer are",
-                     source, launch.line, printable(launch.trainer))});
-  refuse_other_models(launch, source);
+  const LaunchLine launch =
+      is_config_name(source) ? launch_line_of(options.with) : read_launch_line(text, source, options.with);
   Draft draft(source);
+  const std::optional<ConfigFile> config = configuration_of(text, launch, draft);
+  const Trainer& trainer = known_trainer(launch, config, source);
   tell_environment(launch, draft);
-  const Machines machines = machines_of(launch, options, source, draft);
-  const std::int64_t gpus = std::int64_t{machines.nodes} * machines.gpus_per_node,
-                     replica = hugging_face ? 1 : gpus_of_a_replica(launch);
+  if (!trainer.assumed.empty()) draft.not_modelled(launch.line, std::string(trainer.assumed));
+  Flags flags(trainer, draft);
+  add_all(launch, config, flags, draft);
+  const Machines machines = machines_of(launch, options, flags, draft);
+  const std::int64_t gpus = std::int64_t{machines.nodes} * machines.gpus_per_node, replica = gpus_of_a_replica(flags);
   draft.put("/name", std::filesystem::path(source).stem().string(), source);
   draft.put("/cluster", machines.cluster, "--cluster");
   constexpr std::int64_t kMostGpus = 1 << 20;
@@ -132,10 +223,9 @@ ImportedLaunch import_launch(std::string_view text, const std::string& source, c
     draft.refuse(launch.line,
                  fmt::format("a replica of the model takes {} GPUs, and {} nodes have {}; add --nodes {}", replica,
                              machines.nodes, gpus, (replica + machines.gpus_per_node - 1) / machines.gpus_per_node));
-  else if (hugging_face)
-    read_hugging_face(launch, options.model, static_cast<int>(gpus), draft);
   else
-    read_megatron(launch, static_cast<int>(gpus), machines.gpus_per_node, draft);
+    (trainer.reader == TrainerReader::kMegatron ? read_megatron : read_torch)(
+        {launch.line, static_cast<int>(gpus), machines.gpus_per_node, options.model}, flags, draft);
   for (const std::string& note : launch.script.notes) draft.passed_over(note);
   ImportedLaunch imported = std::move(draft).finish();
   add_acco(imported.scenario);

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "models/base/text.hpp"
+#include "models/launch/config_text.hpp"
 #include "models/launch/shell_arithmetic.hpp"
 #include "models/spec/scenario_error.hpp"
 
@@ -96,28 +97,80 @@ void read_header(std::string_view text, LaunchLine& launch, std::map<std::string
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// Which words of a command are trainers that are known, by the names of their files.
+/// Whether a list of names, of which some end in "*", has one.
+bool is_listed(std::string_view list, std::string_view name) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(' '), list.size());
+    const std::string_view each = list.substr(0, end);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (each.ends_with('*') ? name.starts_with(each.substr(0, each.size() - 1)) : each == name) return true;
+  }
+  return false;
+}
+
+/// "--model-name-or-path=x" as a trainer's list of signs has it.
+std::string sign_of(const std::string& word) {
+  if (!word.starts_with("--")) return "";
+  std::string name = word.substr(2, word.find('=') - std::min<std::size_t>(2, word.find('=')));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+const Trainer* trainer_by_signs(const std::vector<ShellText>& words, std::size_t from) {
+  for (const Trainer& trainer : trainers())
+    for (std::size_t i = from; i < words.size(); ++i)
+      if (const std::string sign = sign_of(words[i].text); !sign.empty() && is_listed(trainer.signs, sign))
+        return &trainer;
+  return nullptr;
+}
+
+/// The configuration file among a trainer's arguments: behind no option, or behind one that says so.
+ShellText config_of(const std::vector<ShellText>& arguments) {
+  constexpr std::string_view kOptions = "job.config_file config config_file";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i].text;
+    if (!is_config_name(word)) continue;
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos && is_listed(kOptions, sign_of(word)))
+      return {word.substr(equals + 1), "", arguments[i].line};
+    const std::string option = i == 0 ? "" : sign_of(arguments[i - 1].text);
+    if (equals == std::string::npos && (option.empty() || is_listed(kOptions, option))) return arguments[i];
+  }
+  return {};
+}
+
+/// Which words of a command are trainers that are known: by their names, or by what follows them.
 std::vector<std::size_t> trainers_of(const std::vector<ShellText>& words) {
-  constexpr std::string_view kStarts[] = {"python", "torchrun", "deepspeed",  "accelerate", "srun",
-                                          "mpirun", "mpiexec",  "colossalai", "jsrun"};
-  std::vector<std::size_t> trainers;
+  constexpr std::string_view kStarts =
+      "python* torchrun* deepspeed* accelerate* srun* mpirun* mpiexec* colossalai* "
+      "jsrun* composer* uv poetry nohup env";
+  constexpr std::string_view kPlain = "pretrain_* finetune_* run_clm* train.py pretrain.py";
+  std::vector<std::size_t> found;
   bool started = true;  // "cp pretrain_gpt.py ." starts nothing
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string name = base_name(words[i].text);
-    const bool trains = i > 0 && words[i - 1].text == "-m"
-                            ? words[i].text == "torchtitan.train"
-                            : started && name.ends_with(".py") &&
-                                  (name.starts_with("pretrain_") || name.starts_with("finetune_") ||
-                                   name.starts_with("run_clm") || name == "train.py" || name == "pretrain.py");
-    if (trains) trainers.push_back(i);
-    started = (i > 0 && started) || std::any_of(std::begin(kStarts), std::end(kStarts),
-                                                [&](std::string_view each) { return name.starts_with(each); });
+    const bool module = i > 0 && words[i - 1].text == "-m";
+    const std::string name = module ? words[i].text : base_name(words[i].text);
+    bool trains = false;
+    if (module || started)
+      for (const Trainer& trainer : trainers()) trains = trains || is_listed(trainer.programs, name);
+    if (started && name.ends_with(".py") && !trains) {
+      const std::vector<ShellText> after(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      trains = is_listed(kPlain, name) || trainer_by_signs(words, i + 1) != nullptr || !config_of(after).text.empty();
+    }
+    if (trains) {
+      found.push_back(i);
+      i = words.size();
+    } else {
+      started = (i > 0 && started) || is_listed(kStarts, name);
+    }
   }
-  return trainers;
+  return found;
 }
 
 /// Options of what starts the processes, before the trainer.
-void read_launcher(const std::vector<ShellText>& words, std::size_t end, LaunchLine& launch) {
+void read_launcher(const std::vector<ShellText>& words, LaunchLine& launch) {
+  const std::size_t end = words.size();
+  const std::string first = words.empty() ? "" : base_name(words.front().text);
   const auto value_of = [&](std::initializer_list<std::string_view> names) -> std::optional<Stated> {
     std::optional<Stated> found;
     for (std::size_t i = 0; i < end; ++i)
@@ -133,30 +186,39 @@ void read_launcher(const std::vector<ShellText>& words, std::size_t end, LaunchL
       }
     return found;
   };
-  const std::optional<Stated> nodes = value_of({"--nnodes", "--num_nodes", "--num_machines"});
-  std::optional<Stated> each = value_of({"--nproc_per_node", "--nproc-per-node", "--num_gpus"});
-  const std::optional<Stated> processes = value_of({"--num_processes"});
-  if (nodes) launch.nodes = nodes;
-  if (!each && processes) each = Stated{processes->number / std::max(nodes ? nodes->number : 1, 1), processes->line};
-  if (each) launch.gpus_per_node = each;
+  if (const auto nodes = value_of({"--nnodes", "--num_nodes", "--num_machines"})) launch.nodes = nodes;
+  if (const auto each = value_of({"--nproc_per_node", "--nproc-per-node", "--num_gpus"})) launch.gpus_per_node = each;
+  if (first.starts_with("composer"))
+    if (const auto each = value_of({"-n", "--nproc"})) launch.gpus_per_node = each;
+  if (first.starts_with("mpi")) launch.processes = value_of({"-np", "-n", "--np"});
+  if (const auto all = value_of({"--num_processes"})) launch.processes = all;
 }
 
-/// Words of `--with`: a variable, or arguments.
-std::vector<ShellText> arguments_of(const std::vector<std::string>& more,
-                                    std::map<std::string, std::string>& variables) {
-  std::vector<ShellText> arguments;
+/// Words of `--with`: a variable or a key, or arguments.
+void read_more(const std::vector<std::string>& more, LaunchLine& launch,
+               std::map<std::string, std::string>& variables) {
   for (const std::string& each : more) {
     const std::size_t equals = each.find('=');
     if (!each.starts_with('-') && equals != std::string::npos) {
       variables[each.substr(0, equals)] = each.substr(equals + 1);
+      launch.keys.push_back({each, "", 0});
       continue;
     }
     const ShellScript listed = read_shell("with " + each, "--with");
     for (const ShellCommand& command : listed.commands)
-      arguments.insert(arguments.end(), command.words.begin() + 1, command.words.end());
+      launch.more.insert(launch.more.end(), command.words.begin() + 1, command.words.end());
   }
-  for (ShellText& each : arguments) each.line = 0;
-  return arguments;
+  for (ShellText& each : launch.more) each.line = 0;
+}
+
+bool has_key(const JsonValue& config, std::string_view key) {
+  const JsonValue* value = &config;
+  while (value != nullptr && !key.empty()) {
+    const std::size_t end = std::min(key.find('.'), key.size());
+    value = value->find(key.substr(0, end));
+    key.remove_prefix(std::min(end + 1, key.size()));
+  }
+  return value != nullptr;
 }
 
 }  // namespace
@@ -164,7 +226,7 @@ std::vector<ShellText> arguments_of(const std::vector<std::string>& more,
 LaunchLine read_launch_line(std::string_view text, const std::string& source, const std::vector<std::string>& more) {
   LaunchLine launch;
   std::map<std::string, std::string> variables;
-  const std::vector<ShellText> added = arguments_of(more, variables);
+  read_more(more, launch, variables);
   read_header(text, launch, variables);
   launch.script = read_shell(text, source, variables);
   if (const auto header = header_of(text); header.contains("nodes") && !launch.nodes)  // "2-4"
@@ -184,18 +246,40 @@ LaunchLine read_launch_line(std::string_view text, const std::string& source, co
     }
   if (starts == nullptr) {
     std::string why = fmt::format(
-        "{}: no line starts a trainer that is known (pretrain_*.py, train.py, run_clm.py, -m torchtitan.train)",
+        "{}: no line starts a trainer that is known (pretrain_*.py, train.py, run_clm.py, -m torchtitan.train, "
+        "llamafactory-cli, axolotl, composer)",
         source);
     if (!launch.script.notes.empty()) why += "; " + launch.script.notes.front();
     throw ScenarioError({why});
   }
-  launch.trainer = base_name(starts->words[place].text);
-  launch.line = starts->words[place].line;
-  for (std::size_t i = 0; i < place; ++i) launch.launcher.push_back(starts->words[i].text);
-  launch.arguments.assign(starts->words.begin() + static_cast<std::ptrdiff_t>(place) + 1, starts->words.end());
-  launch.arguments.insert(launch.arguments.end(), added.begin(), added.end());
-  read_launcher(starts->words, place, launch);
+  const auto behind = starts->words.begin() + static_cast<std::ptrdiff_t>(place);
+  launch.program = base_name(behind->text);
+  launch.line = behind->line;
+  launch.launcher.assign(starts->words.begin(), behind);
+  launch.arguments.assign(behind + 1, starts->words.end());
+  launch.config = config_of(launch.arguments);
+  read_launcher(starts->words, launch);
   return launch;
+}
+
+LaunchLine launch_line_of(const std::vector<std::string>& more) {
+  LaunchLine launch;
+  std::map<std::string, std::string> none;
+  read_more(more, launch, none);
+  return launch;
+}
+
+const Trainer* trainer_of(const LaunchLine& launch, const JsonValue& config) {
+  for (const Trainer& trainer : trainers())
+    if (is_listed(trainer.programs, launch.program)) return &trainer;
+  if (const Trainer* const trainer = trainer_by_signs(launch.arguments, 0)) return trainer;
+  for (const Trainer& trainer : trainers())
+    for (std::string_view signs = trainer.signs; !signs.empty();) {
+      const std::size_t end = std::min(signs.find(' '), signs.size());
+      if (has_key(config, signs.substr(0, end))) return &trainer;
+      signs.remove_prefix(std::min(end + 1, signs.size()));
+    }
+  return nullptr;
 }
 
 }  // namespace accosim

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "models/launch/shell.hpp"
+#include "models/launch/trainer.hpp"
 
 namespace accosim {
 
@@ -18,17 +20,27 @@ struct Stated {
 };
 
 struct LaunchLine {
-  std::string trainer;  ///< the file's name, or the module's behind "-m"
+  std::string program{};  ///< the trainer's file, or its module behind "-m"; empty: a configuration file was given
   int line = 0;
-  std::vector<std::string> launcher{};  ///< what stands before it
-  std::vector<ShellText> arguments{};   ///< what follows it
+  std::vector<ShellText> launcher{};   ///< what stands before it
+  std::vector<ShellText> arguments{};  ///< what follows it
+  std::vector<ShellText> more{};       ///< and is added to that
+  std::vector<ShellText> keys{};       ///< NAME=VALUE that is added: a key, where the trainer knows one of that name
+  ShellText config{};                  ///< the file that the arguments name
   std::optional<Stated> nodes{}, gpus_per_node{};
-  std::string device_hint{};  ///< "a100", of the batch system's header
+  std::optional<Stated> processes{};  ///< on all nodes
+  std::string device_hint{};          ///< "a100", of the batch system's header
   ShellScript script{};
 };
 
-/// `more` is added behind the trainer's own arguments, or is NAME=VALUE of a variable. Throws ScenarioError where no
-/// line, or several unlike ones, start a trainer that is known.
+/// `more` is added behind the trainer's own arguments, or is NAME=VALUE of a variable or of a key. Throws ScenarioError
+/// where no line, or several unlike ones, start a trainer that is known.
 LaunchLine read_launch_line(std::string_view text, const std::string& source, const std::vector<std::string>& more);
+/// The same where a trainer's configuration file stands in the place of a script.
+LaunchLine launch_line_of(const std::vector<std::string>& more);
+
+/// The trainer that starts, by its program, by a sign among its arguments, or by one in its configuration file; nullptr
+/// where none does.
+const Trainer* trainer_of(const LaunchLine& launch, const JsonValue& config);
 
 }  // namespace accosim

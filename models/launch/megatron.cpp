@@ -1,4 +1,4 @@
-#include "models/launch/megatron.hpp"
+// The arguments of Megatron-LM and of the Megatron-DeepSpeed forks as parts of a scenario.
 
 #include <fmt/format.h>
 
@@ -10,110 +10,18 @@
 
 #include "models/base/text.hpp"
 #include "models/launch/deepspeed.hpp"
-#include "models/launch/flags.hpp"
-#include "models/launch/megatron_flags.hpp"
+#include "models/launch/reader.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
 
-/// Those that are read below; beginnings of names are told apart by them.
-constexpr std::string_view kTaken[] = {"num-layers",
-                                       "hidden-size",
-                                       "num-attention-heads",
-                                       "ffn-hidden-size",
-                                       "kv-channels",
-                                       "group-query-attention",
-                                       "num-query-groups",
-                                       "num-key-value-heads",
-                                       "swiglu",
-                                       "glu-activation",
-                                       "train-tokens",
-                                       "activations-checkpoint-method",
-                                       "make-vocab-size-divisible-by",
-
-                                       "squared-relu",
-                                       "openai-gelu",
-                                       "quick-geglu",
-                                       "normalization",
-                                       "position-embedding-type",
-                                       "use-rotary-position-embeddings",
-                                       "no-position-embedding",
-                                       "disable-bias-linear",
-                                       "add-qkv-bias",
-                                       "untie-embeddings-and-output-weights",
-                                       "vocab-size",
-                                       "padded-vocab-size",
-                                       "pad-vocab-size-to",
-                                       "tokenizer-type",
-                                       "tokenizer-model",
-                                       "tokenizer-name-or-path",
-                                       "seq-length",
-                                       "encoder-seq-length",
-                                       "max-position-embeddings",
-                                       "micro-batch-size",
-                                       "batch-size",
-                                       "global-batch-size",
-                                       "train-iters",
-                                       "train-samples",
-                                       "tensor-model-parallel-size",
-                                       "model-parallel-size",
-                                       "sequence-parallel",
-                                       "tp-comm-overlap",
-                                       "pipeline-model-parallel-size",
-                                       "num-layers-per-virtual-pipeline-stage",
-                                       "num-virtual-stages-per-pipeline-rank",
-                                       "pipeline-model-parallel-layout",
-                                       "decoder-first-pipeline-num-layers",
-                                       "decoder-last-pipeline-num-layers",
-                                       "account-for-embedding-in-pipeline-split",
-                                       "account-for-loss-in-pipeline-split",
-                                       "no-overlap-p2p-communication",
-                                       "use-tp-pp-dp-mapping",
-                                       "use-distributed-optimizer",
-                                       "overlap-grad-reduce",
-                                       "overlap-param-gather",
-                                       "no-align-param-gather",
-                                       "delay-param-gather",
-                                       "ddp-bucket-size",
-                                       "num-distributed-optimizer-instances",
-                                       "fp16",
-                                       "bf16",
-                                       "accumulate-allreduce-grads-in-fp32",
-                                       "grad-reduce-in-bf16",
-                                       "fp8-format",
-                                       "fp8-hybrid",
-                                       "fp8-e4m3",
-                                       "optimizer",
-                                       "optimizer-cpu-offload",
-                                       "clip-grad",
-                                       "attention-dropout",
-                                       "hidden-dropout",
-                                       "recompute-activations",
-                                       "recompute-granularity",
-                                       "recompute-method",
-                                       "recompute-num-layers",
-                                       "recompute-modules",
-                                       "checkpoint-activations",
-                                       "checkpoint-num-layers",
-                                       "transformer-impl",
-                                       "use-flash-attn",
-                                       "use-flash-attn-v2",
-                                       "use-flash-attn-triton",
-                                       "attention-backend",
-                                       "use-megatron-fsdp",
-                                       "use-custom-fsdp",
-                                       "data-parallel-sharding-strategy",
-                                       "use-torch-fsdp2",
-                                       "torch-fsdp2-no-reshard-after-forward",
-                                       "zero-stage",
-                                       "deepspeed-config",
-                                       "no-pipeline-parallel",
-                                       "ds-pipeline",
-                                       "pp-partition-method"};
-
-Flags flags_of(const LaunchLine& launch, Draft& draft) { return {launch.arguments, kTaken, megatron_flags(), draft}; }
+using Names = std::initializer_list<std::string_view>;
+const Names kTensor = {"tensor-model-parallel-size", "model-parallel-size"};
+const Names kMicro = {"ds.train-micro-batch-size-per-gpu", "micro-batch-size", "batch-size"};
+const Names kGlobal = {"ds.train-batch-size", "global-batch-size"};
 
 /// A tokenizer's entries, where its name says them.
 std::optional<int> entries_of(const std::string& tokenizer) {
@@ -124,10 +32,9 @@ std::optional<int> entries_of(const std::string& tokenizer) {
 
 class Reader {
  public:
-  Reader(const LaunchLine& launch, int gpus, int gpus_per_node, Draft& draft)
-      : launch_(launch), gpus_(gpus), gpus_per_node_(gpus_per_node), draft_(draft), flags_(flags_of(launch, draft)) {
+  Reader(const Launched& launched, Flags& flags, Draft& draft) : launched_(launched), draft_(draft), flags_(flags) {
     deepspeed_ = flags_.has("deepspeed") || flags_.has("deepspeed-config") || flags_.has("zero-stage");
-    tensor_ = flags_.count({"tensor-model-parallel-size", "model-parallel-size"}).value_or(1);
+    tensor_ = flags_.count(kTensor).value_or(1);
     stages_ = flags_.on("no-pipeline-parallel") ? 1 : flags_.count({"pipeline-model-parallel-size"}).value_or(1);
     flags_.on("ds-pipeline");
   }
@@ -145,19 +52,31 @@ class Reader {
   }
 
  private:
-  void set(const std::string& pointer, JsonValue value, std::initializer_list<std::string_view> names) {
-    draft_.set(pointer, std::move(value), flags_.line(names));
+  void set(const std::string& pointer, JsonValue value, Names names) {
+    draft_.set(pointer, std::move(value), flags_.place(names));
   }
-  std::optional<int> required(std::initializer_list<std::string_view> names, const char* example) {
-    const std::optional<int> value = flags_.count(names);
-    if (!value && flags_.line(names) == 0)
-      draft_.refuse(launch_.line,
-                    fmt::format("--{} is not there; add --with '--{} {}'", *names.begin(), *names.begin(), example));
-    return value;
+  std::optional<int> required(Names names, const char* example) {
+    if (!flags_.has_any(names)) {
+      const std::string_view name = *std::find_if(
+          names.begin(), names.end(), [](std::string_view each) { return !each.starts_with(kDeepspeedKeys); });
+      draft_.refuse(launched_.line,
+                    fmt::format("{} is not there; add {}", flags_.written(name), flags_.with(name, example)));
+    }
+    return flags_.count(names);
   }
 
   // The model. The families are told apart by their gate: what else differs from the family is told.
   void read_model() {
+    sequence_ = required({"seq-length", "encoder-seq-length"}, "4096").value_or(1);
+    if (!launched_.model.empty()) {
+      layers_ = load_model(launched_.model).num_hidden_layers;
+      return draft_.put("/model", launched_.model, "--model");
+    }
+    if (!flags_.has_any({"num-layers", "hidden-size", "num-attention-heads"}))
+      return draft_.refuse(
+          launched_.line, fmt::format("how large the model is is not said; add --model with its config.json, or {} and "
+                                      "the like",
+                                      flags_.with("num-layers", "32")));
     const int layers = required({"num-layers"}, "32").value_or(1),
               width = required({"hidden-size"}, "4096").value_or(1),
               heads = required({"num-attention-heads"}, "32").value_or(1);
@@ -180,7 +99,7 @@ class Reader {
     const bool untied = flags_.on("untie-embeddings-and-output-weights");
     set("/model/tie_word_embeddings", !untied, {"untie-embeddings-and-output-weights"});
     read_biases(gated);
-    if (squared) draft_.set("/model/activation_function", "relu", flags_.line_of("squared-relu"));
+    if (squared) draft_.set("/model/activation_function", "relu", flags_.place({"squared-relu"}));
     flags_.on("openai-gelu");
   }
 
@@ -191,27 +110,26 @@ class Reader {
     if (gated)
       set("/model/num_key_value_heads", key_value, {"num-query-groups", "num-key-value-heads"});
     else if (key_value != heads)
-      draft_.refuse(flags_.line({"num-query-groups", "num-key-value-heads"}),
+      draft_.refuse(flags_.place({"num-query-groups", "num-key-value-heads"}),
                     "grouped queries without --swiglu are not modelled yet; give a launch line with it");
     const std::optional<int> channels = flags_.count({"kv-channels"});
     if (channels && std::int64_t{*channels} * heads != width) {
       if (gated)
         set("/model/head_dim", *channels, {"kv-channels"});
       else
-        draft_.refuse(flags_.line({"kv-channels"}), "heads of another size without --swiglu are not modelled yet");
+        draft_.refuse(flags_.place({"kv-channels"}), "heads of another size without --swiglu are not modelled yet");
     }
   }
 
   void read_positions(bool gated) {
     const std::optional<int> positions = flags_.count({"max-position-embeddings"});
-    sequence_ = required({"seq-length", "encoder-seq-length"}, "4096").value_or(1);
     set(std::string("/model/") + plain_family(gated).positions, std::max(positions.value_or(sequence_), sequence_),
         {"max-position-embeddings", "seq-length"});
     std::string kind = flags_.text({"position-embedding-type"}).value_or("learned_absolute");
     if (flags_.on("use-rotary-position-embeddings")) kind = "rope";
     if (flags_.on("no-position-embedding") && kind == "learned_absolute") kind = "none";
     if (gated == (kind == "rope" || kind == "yarn" || kind == "mrope")) return;
-    draft_.not_modelled(flags_.line({"position-embedding-type", "use-rotary-position-embeddings"}),
+    draft_.not_modelled(flags_.place({"position-embedding-type", "use-rotary-position-embeddings"}),
                         fmt::format("positions are {}: here they are {}, which is a small part of a step", kind,
                                     gated ? "rotary" : "a learned table"));
   }
@@ -223,9 +141,10 @@ class Reader {
     if (!entries && tokenizer) entries = entries_of(*tokenizer);
     if (!entries && !tokenizer && flags_.has("vocab-file")) entries = entries_of("GPT2BPETokenizer");
     if (!padded && !entries) {
-      const int line = flags_.line({"tokenizer-model", "tokenizer-name-or-path", "tokenizer-type"});
-      return draft_.refuse(line > 0 ? line : launch_.line,
-                           "how many entries the tokenizer has is in no argument; add --with '--vocab-size 32000'");
+      const Names names = {"tokenizer-model", "tokenizer-name-or-path", "tokenizer-type"};
+      return draft_.refuse(flags_.has_any(names) ? flags_.place(names) : TextPlace(launched_.line),
+                           fmt::format("how many entries the tokenizer has is in no argument; add {}",
+                                       flags_.with("vocab-size", "32000")));
     }
     const std::int64_t each = std::int64_t{flags_.count({"make-vocab-size-divisible-by"}).value_or(128)} * tensor_;
     set("/model/vocab_size", padded ? *padded : (*entries + each - 1) / each * each,
@@ -236,12 +155,12 @@ class Reader {
     const bool without = flags_.on("disable-bias-linear"), of_queries = flags_.on("add-qkv-bias");
     const std::string norm = lower(flags_.text({"normalization"}).value_or("LayerNorm"));
     if (gated != (norm == "rmsnorm"))
-      draft_.not_modelled(flags_.line({"normalization"}),
+      draft_.not_modelled(flags_.place({"normalization"}),
                           fmt::format("norms are {}: here they are {}, which is a small part of a step", norm,
                                       gated ? "RMSNorm" : "LayerNorm"));
     if (!gated) {
       if (without)
-        draft_.not_modelled(flags_.line_of("disable-bias-linear"),
+        draft_.not_modelled(flags_.place({"disable-bias-linear"}),
                             "--disable-bias-linear: biases are a small part of a step");
       return;
     }
@@ -251,14 +170,18 @@ class Reader {
 
   void read_batch() {
     set("/training/sequence_length", sequence_, {"seq-length", "encoder-seq-length"});
-    const std::optional<int> micro = required({"micro-batch-size", "batch-size"}, "1");
-    set("/training/micro_batch_size", micro.value_or(1), {"micro-batch-size", "batch-size"});
-    const std::optional<int> global = flags_.count({"global-batch-size"});
+    // What DeepSpeed's configuration says is what its engine does.
+    tell_other("ds.train-micro-batch-size-per-gpu", "micro-batch-size");
+    tell_other("ds.train-batch-size", "global-batch-size");
+    const std::optional<int> micro = required(kMicro, "1");
+    set("/training/micro_batch_size", micro.value_or(1), kMicro);
+    const std::optional<int> global = flags_.count(kGlobal);
     if (global)
-      set("/training/global_batch_size", *global, {"global-batch-size"});
+      set("/training/global_batch_size", *global, kGlobal);
     else
       draft_.set("/training/gradient_accumulation_steps", 1, 0);
-    const double samples = global ? *global : static_cast<double>(micro.value_or(1)) * gpus_ / (tensor_ * stages_);
+    const double samples =
+        global ? *global : static_cast<double>(micro.value_or(1)) * launched_.gpus / (tensor_ * stages_);
     const std::optional<double> updates = flags_.number({"train-iters"}), all = flags_.number({"train-samples"});
     double tokens = (all ? *all : updates.value_or(1) * samples) * sequence_;
     if (const std::optional<double> most = flags_.number({"train-tokens"}))
@@ -266,15 +189,27 @@ class Reader {
     set("/training/train_tokens", static_cast<std::int64_t>(std::clamp(tokens, 0.0, 1e18)),
         {"train-samples", "train-iters", "train-tokens"});
     if (!all && !updates && !flags_.has("train-tokens"))
-      draft_.not_modelled(launch_.line, "--train-iters is not there: the training is one update long here");
+      draft_.not_modelled(launched_.line, fmt::format("{} is not there: the training is one update long here",
+                                                      flags_.written("train-iters")));
+  }
+
+  void tell_other(std::string_view configured, std::string_view argument) {
+    const std::optional<double> own = flags_.number({configured}), other = flags_.number({argument});
+    if (own && other && *own != *other)
+      draft_.not_modelled(flags_.place({configured}),
+                          fmt::format("{} is {}, and {} is {}: the engine's is taken", flags_.written(configured),
+                                      shortest(*own), flags_.written(argument), shortest(*other)));
   }
 
   void read_precision() {
-    draft_.set("/training/framework", deepspeed_ ? "deepspeed" : "megatron", launch_.line);
+    draft_.set("/training/framework", deepspeed_ ? "deepspeed" : "megatron", launched_.line);
     const bool bf16 = flags_.on("bf16"), fp16 = flags_.on("fp16");
-    const bool fp8 = flags_.text({"fp8-format"}).has_value() || flags_.on("fp8-hybrid") || flags_.on("fp8-e4m3");
+    const bool fp8 = flags_.on("fp8-format") || flags_.on("fp8-hybrid") || flags_.on("fp8-e4m3");
     const char* const precision = fp8 ? "fp8" : bf16 ? "bf16" : fp16 ? "fp16" : "fp32";
-    set("/training/precision", precision, {"fp8-format", "fp8-hybrid", "fp8-e4m3", "bf16", "fp16"});
+    const bool autocast = flags_.on("autocast") && (bf16 || fp16);
+    set("/training/precision", autocast ? "fp32" : precision,
+        {"autocast", "fp8-format", "fp8-hybrid", "fp8-e4m3", "bf16", "fp16"});
+    if (autocast) set("/training/autocast", bf16 ? "bf16" : "fp16", {"autocast"});
     const bool in_fp32 = flags_.on("accumulate-allreduce-grads-in-fp32"), in_bf16 = flags_.on("grad-reduce-in-bf16");
     const char* const gradients = in_bf16 ? "bf16" : fp16 && !in_fp32 ? "fp16" : "fp32";
     if (!deepspeed_)
@@ -284,7 +219,7 @@ class Reader {
     set("/training/gradient_clipping", clip.value_or(1) > 0, {"clip-grad"});
     const std::string optimizer = flags_.text({"optimizer"}).value_or("adam");
     if (optimizer != "adam")
-      draft_.refuse(flags_.line_of("optimizer"),
+      draft_.refuse(flags_.place({"optimizer"}),
                     fmt::format("--optimizer {}: of optimizers only AdamW is modelled", optimizer));
   }
 
@@ -299,7 +234,7 @@ class Reader {
                              own = flags_.count({"num-virtual-stages-per-pipeline-rank"});
     chunks_ = own.value_or(each ? std::max(1, layers_ / stages_ / *each) : 1);
     if (each && layers_ % (std::int64_t{stages_} * *each) != 0)
-      draft_.not_modelled(flags_.line({"num-layers-per-virtual-pipeline-stage"}),
+      draft_.not_modelled(flags_.place({"num-layers-per-virtual-pipeline-stage"}),
                           fmt::format("{} blocks on {} stages are no chunks of {}: {} chunks a stage are taken",
                                       layers_, stages_, *each, chunks_));
     read_stages();
@@ -328,7 +263,7 @@ class Reader {
       name = "pipeline-model-parallel-layout";
       blocks = blocks_of(*layout);
       if (blocks.empty() || blocks.size() % static_cast<std::size_t>(stages_) != 0)
-        return draft_.refuse(flags_.line({name}),
+        return draft_.refuse(flags_.place({name}),
                              fmt::format("the layout has {} chunks, which {} stages do not share; write a multiple",
                                          blocks.size(), stages_));
       chunks_ = static_cast<int>(blocks.size()) / stages_;
@@ -338,7 +273,7 @@ class Reader {
                 left = layers_ - first.value_or(0) - last.value_or(0);
       if (others < 1 || left % others != 0)
         return draft_.refuse(
-            flags_.line({name}),
+            flags_.place({name}),
             fmt::format("leaves {} blocks for {} stages, which do not share them equally", left, others));
       blocks.assign(static_cast<std::size_t>(stages_), left / others);
       if (first) blocks.front() = *first;
@@ -351,7 +286,7 @@ class Reader {
       const int before = both || embedding ? 1 : 0, after = both || loss ? 1 : 0;
       const std::int64_t parts = std::int64_t{stages_} * (both ? 1 : chunks_);
       if ((layers_ + before + after) % parts != 0)
-        return draft_.not_modelled(flags_.line({name}),
+        return draft_.not_modelled(flags_.place({name}),
                                    fmt::format("{} blocks and the ends do not share {} parts equally: here blocks are "
                                                "shared as the framework does by itself",
                                                layers_, parts));
@@ -418,15 +353,17 @@ class Reader {
           set("/schedules/0/align_param_gather", false, {"no-align-param-gather", "delay-param-gather"});
       }
     }
+    if (const std::optional<double> size = flags_.number({"bucket-cap-mb"}); size && overlap)
+      set("/schedules/0/bucket_cap_mb", *size, {"bucket-cap-mb"});
     if (const std::optional<double> elements = flags_.number({"ddp-bucket-size"}); elements && overlap)
       set("/schedules/0/bucket_cap_mb", *elements * gradient_bytes_ / (1024 * 1024), {"ddp-bucket-size"});
     if (const std::optional<int> copies = flags_.count({"num-distributed-optimizer-instances"});
         copies && *copies > 1) {
-      if (gpus_ / *copies == gpus_per_node_)
+      if (launched_.gpus / *copies == launched_.gpus_per_node)
         set("/schedules/0/shard_group", "node", {"num-distributed-optimizer-instances"});
       else
         draft_.not_modelled(
-            flags_.line({"num-distributed-optimizer-instances"}),
+            flags_.place({"num-distributed-optimizer-instances"}),
             "groups of shards that are no node are not modelled: all GPUs share the optimizer's states here");
     }
     if (flags_.on("optimizer-cpu-offload")) set("/schedules/0/offload_optimizer", true, {"optimizer-cpu-offload"});
@@ -434,23 +371,19 @@ class Reader {
 
   /// Megatron-DeepSpeed: what the configuration says is what runs.
   void read_stage() {
-    const int stage = static_cast<int>(std::clamp(flags_.number({"zero-stage"}).value_or(0), 0.0, 3.0)),
-              bf16 = flags_.line_of("bf16");
+    const int stage = static_cast<int>(std::clamp(flags_.number({"zero-stage"}).value_or(0), 0.0, 3.0));
     set("/schedules/0/name", plain_schedule(static_cast<Sharding>(stage)).name, {"zero-stage"});
     // Its engine clips by the configuration, whatever the argument says.
     draft_.set("/training/gradient_clipping", false, 0);
-    int configured = stage;
-    if (const std::optional<std::string> path = flags_.path({"deepspeed-config"}))
-      if (const std::optional<ConfigFile> config =
-              read_config(*path, launch_, flags_.line({"deepspeed-config"}), draft_)) {
-        read_deepspeed(*config, draft_);
-        if (const JsonValue* const own = config->find("/zero_optimization/stage", JsonKind::kNumber))
-          configured = own->number == 0 ? 0 : 1;
-      }
-    // BigScience's branch shards the optimizer's states of bf16 by itself, whatever the stage.
-    if (configured != 0 || bf16 == 0 || !flags_.has("abort-on-unmet-fused-kernel-constraints")) return;
-    draft_.set("/schedules/0/name", plain_sharded_schedule().name, bf16);
-    draft_.set("/schedules/0/gradient_dtype", "fp32", bf16);
+    flags_.path({"deepspeed-config"});
+    read_deepspeed(flags_, draft_);
+    // In a pipeline its optimizer of bf16 shards its states at stage 0 too, and BigScience's branch does so everywhere.
+    const bool bigscience = flags_.has("abort-on-unmet-fused-kernel-constraints"),
+               bf16 = draft_.at("/training/precision")->text == "bf16";
+    if (flags_.number({"ds.zero-optimization.stage"}).value_or(stage) != 0 || !bf16 || (stages_ < 2 && !bigscience))
+      return;
+    set("/schedules/0/name", plain_sharded_schedule().name, {"bf16", "ds.bf16.enabled"});
+    if (bigscience) set("/schedules/0/gradient_dtype", "fp32", {"bf16", "ds.bf16.enabled"});
   }
 
   void read_recomputation() {
@@ -462,16 +395,21 @@ class Reader {
                                                               : "none");
     const std::optional<int> count = flags_.count({"recompute-num-layers", "checkpoint-num-layers"});
     const std::string method = flags_.text({"recompute-method"}).value_or("uniform");
-    if (flags_.has("recompute-modules") && flags_.text({"recompute-modules"}).value_or("core_attn") != "core_attn")
-      draft_.not_modelled(flags_.line_of("recompute-modules"),
-                          "--recompute-modules: of modules only core_attn is recomputed here");
+    const std::string modules = flags_.words({"recompute-modules"}).value_or("core_attn");
+    const bool attention = (" " + modules + " ").find(" core_attn ") != std::string::npos;
+    if (granularity == "selective" && modules != "core_attn")
+      draft_.not_modelled(flags_.place({"recompute-modules"}),
+                          fmt::format("{} {}: of modules only core_attn is recomputed here",
+                                      flags_.written("recompute-modules"), modules));
+    if (granularity == "selective" && !attention)
+      return set("/training/activation_recompute", "none", {"recompute-modules"});
     set("/training/activation_recompute", granularity,
         {"recompute-granularity", "checkpoint-activations", "recompute-activations"});
     if (granularity != "full" || !count) return;
     if (method == "block")
       set("/training/recompute_layers", *count, {"recompute-num-layers"});
     else if (*count > 1)
-      draft_.not_modelled(flags_.line({"recompute-num-layers", "checkpoint-num-layers"}),
+      draft_.not_modelled(flags_.place({"recompute-num-layers", "checkpoint-num-layers"}),
                           "inputs are kept every so many layers: here of each, which takes more memory");
   }
 
@@ -489,28 +427,23 @@ class Reader {
                  attention = flags_.number({"attention-dropout"}).value_or(0.1);
     set("/training/dropout", std::max(hidden, attention), {"hidden-dropout", "attention-dropout"});
     if (hidden != attention)
-      draft_.not_modelled(flags_.line({"hidden-dropout", "attention-dropout"}),
+      draft_.not_modelled(flags_.place({"hidden-dropout", "attention-dropout"}),
                           "dropouts differ: here both are the larger one");
   }
 
-  const LaunchLine& launch_;
-  int gpus_, gpus_per_node_;
+  const Launched& launched_;
   Draft& draft_;
-  Flags flags_;
+  Flags& flags_;
   bool deepspeed_ = false;
   int tensor_ = 1, stages_ = 1, chunks_ = 1, layers_ = 1, sequence_ = 1, gradient_bytes_ = 4;
 };
 
 }  // namespace
 
-void read_megatron(const LaunchLine& launch, int gpus, int gpus_per_node, Draft& draft) {
-  Reader(launch, gpus, gpus_per_node, draft).read();
-}
+void read_megatron(const Launched& launched, Flags& flags, Draft& draft) { Reader(launched, flags, draft).read(); }
 
-std::int64_t gpus_of_a_replica(const LaunchLine& launch) {
-  Draft none("");
-  Flags flags = flags_of(launch, none);
-  return std::int64_t{flags.count({"tensor-model-parallel-size", "model-parallel-size"}).value_or(1)} *
+std::int64_t gpus_of_a_replica(Flags& flags) {
+  return std::int64_t{flags.count(kTensor).value_or(1)} *
          (flags.has("no-pipeline-parallel") ? 1 : flags.count({"pipeline-model-parallel-size"}).value_or(1));
 }
 

@@ -1,4 +1,4 @@
-// The verb `import launch`: a launch script becomes a scenario.
+// The verb `import launch`: a launch script, or a trainer's configuration, becomes a scenario.
 #include "models/launch/import_launch.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace accosim {
 namespace {
 
 std::vector<Option> options() {
-  return joined({{.names = "script", .help = "Launch script; - is standard input", .required = true, .takes = "FILE"},
+  return joined({{.names = "script", .help = "Launch script, or a configuration that is YAML or TOML; - is standard input, a script", .required = true, .takes = "FILE"},
                  file_option("-o,--output", "Scenario file; default: standard output"),
                  force_option()},
                 launch_options());
@@ -40,6 +40,7 @@ ExitCode import_script(const Arguments& arguments) {
   tell_list(fmt::format("taken, {}:", so_many(launch.taken.size(), "argument")), launch.taken);
   tell_list("without effect on the time of a step:", launch.without_effect);
   tell_list("not modelled, and what it would change:", launch.not_modelled);
+  tell_list("not known, and not counted:", launch.not_known);
   const std::string scenario = write_json(launch.scenario) + "\n";
   if (output.empty()) {
     std::cout << scenario;
@@ -54,7 +55,7 @@ ExitCode import_script(const Arguments& arguments) {
 
 Verb import_launch_verb() {
   return {.name = "launch",
-          .help = "Convert a launch script of Megatron-LM or Megatron-DeepSpeed into a scenario, without running it",
+          .help = "Convert a launch script or a trainer's configuration (YAML, TOML) into a scenario, without running it",
           .options = options(),
           .modes = {{.reads = names_of(options()), .run = import_script}}};
 }

@@ -28,18 +28,18 @@ std::vector<Option> launch_options() {
               0, 1, 1e6),
           text_option("--device", "Of a launch script: these GPUs in the place of the cluster's", "DEVICE"),
           text_option("--model",
-                      "Of a launch script that names its model by the hub's name: its config.json, or a shipped model",
+                      "Of a launch script whose model is not known by its name: its config.json, or a shipped model",
                       "FILE"),
           texts_option("--with",
                        "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of a variable that it "
-                       "does not set; may be repeated",
+                       "does not set or of a key of its configuration; may be repeated",
                        "TEXT")};
 }
 
 bool is_launch_script(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return false;  // a pipe can be read but once
-  for (const char* const ending : {".sh", ".bash", ".slurm", ".sbatch", ".job"})
+  for (const char* const ending : {".sh", ".bash", ".slurm", ".sbatch", ".job", ".yaml", ".yml", ".toml"})
     if (path.ends_with(ending)) return true;
   std::ifstream file(path);
   char first[2] = {};

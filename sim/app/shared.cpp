@@ -25,7 +25,7 @@ constexpr double kPercent = 100;
 std::vector<Option> scenario_options() {
   return joined(
       {{.names = "scenario",
-        .help = "Scenario file, the name of one that accosim list shows, or a launch script; - is standard input",
+        .help = "Scenario file, the name of one that accosim list shows, or a launch script or configuration; - is standard input",
         .required = true,
         .takes = "SCENARIO"},
        texts_option("--set", "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
@@ -45,6 +45,7 @@ LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::str
   if (is_launch_script(name)) {
     ImportedLaunch launch = launch_asked(name, arguments);
     for (const std::string& line : launch.not_modelled) tell("accosim: not modelled: ", line);
+    for (const std::string& line : launch.not_known) tell("accosim: not known: ", line);
     loaded = load_scenario_tree(std::move(launch.scenario), name, arguments.texts("--set"), only);
     loaded.files.insert(loaded.files.end(), {name, launch.cluster_file});
   } else {

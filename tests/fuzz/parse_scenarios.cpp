@@ -42,12 +42,16 @@ void read_json(const std::string& text) {
 }
 
 /// What comes out is a scenario, or is refused when it is loaded; what is told of it can be printed.
-void read_launch(const std::string& text) {
-  const ImportedLaunch launch = import_launch(text, "train.sh", {"dgx-h100-4x8"});
-  for (const auto& list : {launch.taken, launch.without_effect, launch.not_modelled})
+void read_launch_file(const std::string& text, const char* file) {
+  const ImportedLaunch launch = import_launch(text, file, {"dgx-h100-4x8"});
+  for (const auto& list : {launch.taken, launch.without_effect, launch.not_modelled, launch.not_known})
     for (const std::string& line : list) require_printable(line, "what is told of a launch script");
   load_scenario(scratch_file("launched.json", write_json(launch.scenario)), {});
 }
+
+void read_launch(const std::string& text) { read_launch_file(text, "train.sh"); }
+void read_launch_yaml(const std::string& text) { read_launch_file(text, "train.yaml"); }
+void read_launch_toml(const std::string& text) { read_launch_file(text, "train.toml"); }
 
 void read_pointer(const std::string& text) {
   const std::optional<std::vector<std::string>> keys = pointer_keys(text);
@@ -188,6 +192,8 @@ std::vector<Parser> scenario_parsers() {
           {"csv", InputForm::kTable, read_table},
           {"scenario", InputForm::kJson, read_scenario_file},
           {"launch", InputForm::kText, read_launch},
+          {"launch-yaml", InputForm::kText, read_launch_yaml},
+          {"launch-toml", InputForm::kText, read_launch_toml},
           {"settings", InputForm::kText, read_settings},
           {"model", InputForm::kJson, read_config},
           {"cluster", InputForm::kJson, read_cluster_file},

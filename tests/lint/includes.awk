@@ -75,6 +75,8 @@ function home_elsewhere(header) {
   if (header ~ /^Eigen\//) return (is_impl(FILENAME) && from ~ /^(models|calibration)/) || FILENAME == "calibration/train/gpt_passes.hpp" ? "" : "Eigen stays in .cpp files of models and calibration, and in calibration/train/gpt_passes.hpp"
   if (header ~ /^(gtest|gmock)\//) return from ~ /^tests($|\/)/ ? "" : "GoogleTest stays in tests"
   if (header ~ /^(cuda|nccl|cublas|nvtx|nvml|cupti)/) return from == "calibration/cuda" ? "" : "CUDA and NCCL stay in calibration/cuda"
+  if (header == "yaml.h") return FILENAME == "models/launch/yaml.cpp" ? "" : "libyaml is at home in models/launch/yaml.cpp"
+  if (header ~ /^toml\+\+\//) return FILENAME == "models/launch/toml.cpp" ? "" : "toml++ is at home in models/launch/toml.cpp"
   if (header == "zlib.h") return FILENAME == "sim/app/gzip.cpp" ? "" : "zlib is at home in sim/app/gzip.cpp"
   if (header ~ /^fmt\//) return ""
   if (header ~ /\// && header !~ /^(sys|netinet|arpa|linux|sanitizer)\//) return "it has no home in the include table (tests/lint/includes.awk)"
