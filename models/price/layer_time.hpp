@@ -22,8 +22,8 @@ struct GradientTensor {
 struct LayerTime {
   Seconds forward, backward;
   double parameters = 0;
-  Bytes frozen;                                     ///< of parameters that are not trained
   Shared<std::vector<GradientTensor>> gradients{};  ///< in the order in which they become ready
+  Bytes frozen{};                                   ///< of parameters that are not trained
 };
 
 /// Time of one of the bill's layers: the longer of its operators' sum and kernels x launch interval; without the

@@ -355,12 +355,13 @@ std::vector<Operator> cut_loss(const Model& model, const Sizes& z) {
 /// (ops/fused_linear_cross_entropy.py).
 int ligers_pieces(const Sizes& z) {
   const double wanted = std::ceil(z.tokens / std::ceil(z.vocab / z.hidden));
-  return static_cast<int>(std::ceil(z.tokens / std::exp2(std::ceil(std::log2(wanted)))));
+  return static_cast<int>(std::min(std::ceil(z.tokens / std::exp2(std::ceil(std::log2(wanted)))), 1e9));
 }
 
 std::vector<Operator> loss_of(const Model& model, const Workload& workload, const Sizes& z) {
   const auto pieces = [&](int usual) {
-    return std::min(workload.loss_chunks > 0 ? workload.loss_chunks : usual, static_cast<int>(z.tokens));
+    const int asked = workload.loss_chunks > 0 ? workload.loss_chunks : usual;
+    return static_cast<int>(std::min({1.0 * asked, 1.0 * kMostLossChunks, z.tokens}));
   };
   switch (workload.loss) {
     case Loss::kWhole: return logits_and_loss(model, z);

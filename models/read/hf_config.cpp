@@ -449,6 +449,7 @@ bool take_text(JsonValue& config) {
   const JsonValue *const type = config.find("model_type"), *const text = config.find("text_config");
   const ModelFamily* const family = type != nullptr ? family_beside_images(type->text) : nullptr;
   if (family == nullptr || text == nullptr || text->kind != JsonKind::kObject) return false;
+  if (const JsonValue* const own = text->find("model_type"); own != nullptr && own->text != family->name) return false;
   JsonValue taken = *text;
   taken.set("model_type", json_text(family->name, type->origin));
   for (const char* const key : {"name", "tie_word_embeddings"})

@@ -128,6 +128,10 @@ const std::map<std::string, std::string>& training_words() {
     add(words, {"dtype", "torch_dtype", "mixed_precision", "param_dtype"}, is_here("precision"));
     add(words, {"steps", "max_steps", "train_iters", "train_steps", "epochs", "num_train_epochs", "tokens"},
         "here it is \"train_tokens\", a number of tokens");
+    add(words,
+        {"use_liger_kernel", "liger", "liger_fused_linear_cross_entropy", "cut_cross_entropy", "num_output_chunks",
+         "chunked_loss"},
+        "here it is \"loss\": \"fused_linear\" (Liger's), \"cut\" or \"chunked\"");
     add(words, {"compile", "torch_compile"}, "here it is \"implementation\": \"compiled\"");
     add(words, {"fused_adamw", "fused", "fused_optimizer"}, "here it is \"optimizer_implementation\": \"fused\"");
     add(words, {"flash_attention", "use_flash_attn", "attn_implementation"}, "here it is \"attention\": \"flash\"");

@@ -120,7 +120,7 @@ void read_loss(ObjectReader& reader, Training& training, const std::optional<Mod
   training.loss = reader.choice("loss", Loss::kWhole);
   const char* const key = "loss_chunks";
   const bool pieces = training.loss == Loss::kChunked || training.loss == Loss::kFusedLinear;
-  if (reader.has(key)) training.loss_chunks = reader.integer(key, 1, kMaxInteger);
+  if (reader.has(key)) training.loss_chunks = reader.integer(key, 1, kMostLossChunks);
   if (reader.has(key) && !pieces)
     reader.fail(key, fmt::format("is of the losses chunked and fused_linear, and loss is {}; leave it out",
                                  name_of(training.loss)));

@@ -43,6 +43,7 @@ std::string in_words(const RecomputedBlocks& blocks);
 enum class Loss : std::uint8_t { kWhole, kChunked, kFusedLinear, kCut };
 template <>
 inline constexpr const char* kNames<Loss>[] = {"whole", "chunked", "fused_linear", "cut"};
+inline constexpr int kMostLossChunks = 4096;
 /// Products of a block that low-rank adapters can stand beside.
 enum class LoraTarget : std::uint8_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
 template <>

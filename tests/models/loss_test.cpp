@@ -67,6 +67,14 @@ TEST(Loss, LigersPiecesAreOfAPowerOfTwoOfTokens) {
   EXPECT_EQ(head(Loss::kChunked), head(Loss::kChunked, 8));
 }
 
+TEST(Loss, AHugeVocabularyMakesNoEndlessListOfKernels) {
+  const Model model = llama(1, 4, 4, 4, 8, 100'000'000);
+  Workload workload;
+  workload.sequence_length = 1'000'000;
+  workload.loss = Loss::kFusedLinear;
+  EXPECT_LE(find(*layers_of(model, workload).back(), "lm head").forward.size(), 3U * kMostLossChunks);
+}
+
 TEST(Loss, ACutOneKeepsANumberATokenAndNoLogits) {
   const Layer cut = head(Loss::kCut);
   EXPECT_EQ(forward_flops(cut), 2 * kT * kH * kV);
@@ -132,7 +140,9 @@ TEST_F(ScenarioFiles, LossesAndPackingThatCannotBeAreRefused) {
   EXPECT_TRUE(
       any_has(errors({"/training/loss=liger"}), "write one of: \"whole\", \"chunked\", \"fused_linear\", \"cut\""));
   EXPECT_TRUE(any_has(errors({"/training/loss=cut", "/training/loss_chunks=4"}), "loss_chunks: is of the losses"));
+  EXPECT_TRUE(any_has(errors({"/training/use_liger_kernel=true"}), R"(here it is "loss": "fused_linear")"));
   EXPECT_TRUE(any_has(errors({"/training/loss=chunked", "/training/loss_chunks=0"}), "loss_chunks: is 0"));
+  EXPECT_TRUE(any_has(errors({"/training/loss=chunked", "/training/loss_chunks=5000"}), "loss_chunks: is 5000"));
   EXPECT_TRUE(any_has(errors({"/training/loss=chunked", "/training/parallel={\"tensor_parallel_size\": 2}"}),
                       "loss: is chunked, and with tensor parallelism"));
   const std::string lengths =

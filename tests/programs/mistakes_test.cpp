@@ -68,7 +68,7 @@ const std::vector<std::pair<std::string, std::string>> kSettings{
     {"/cluster/nodes/0/num_gpus=8", R"("gpus")"},
     {"/cluster=dgx-h100", R"(did you mean "dgx-h100-1x8"?)"},
     {"/model=llama-3-71b", "accosim list models"},
-    {"/model=meta-llama/Llama-3-8B", R"(did you mean "llama-3-8b"?)"},
+    {"/model=meta-llama/Llama-3-9B", R"(did you mean "llama-3-8b"?)"},
     {"/model=gpt3", "accosim list models"},
     {"/model=glm4.json", R"("glm4" is not modelled yet: nobody has written its row; the nearest is )"},
     {"/model=phi.json", R"("phi" is not modelled yet: attention and MLP run side by side)"},
