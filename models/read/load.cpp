@@ -278,6 +278,14 @@ LoadedScenario load_scenario_tree(JsonValue tree, const std::string& source, con
       [&](JsonValue& whole, References&, Diagnostics&) { apply_sets(whole, sets, references, diagnostics); });
 }
 
+LoadedScenario load_again(const LoadedScenario& loaded, const std::vector<std::string>& sets) {
+  JsonValue root = loaded.tree->root, origins = json_object(JsonOrigin{});
+  for (const auto& [pointer, text] : loaded.tree->origins)
+    origins.members.emplace_back(pointer, JsonOrigin{}, json_text(text, {}));
+  root.set("origins", std::move(origins));
+  return load_scenario_tree(std::move(root), loaded.tree->path, sets);
+}
+
 LoadedScenario load_varied(const std::string& name_or_path, const std::vector<std::string>& sets) {
   return load(name_or_path, {}, wrong_inside, [&](JsonValue& tree, References& references, Diagnostics& diagnostics) {
     apply_sets(tree, sets, references, diagnostics);

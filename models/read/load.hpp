@@ -47,6 +47,8 @@ LoadedScenario load_scenario(const std::string& name_or_path, const std::vector<
 /// that it was made of.
 LoadedScenario load_scenario_tree(JsonValue tree, const std::string& source, const std::vector<std::string>& sets,
                                   const std::vector<std::string>& only = {});
+/// The same scenario with more settings, without reading its files again.
+LoadedScenario load_again(const LoadedScenario& loaded, const std::vector<std::string>& sets);
 /// The same of a scenario that is known to be well written before the last of `sets`: any schedule with something wrong
 /// in its entry is then one that cannot be had there.
 LoadedScenario load_varied(const std::string& name_or_path, const std::vector<std::string>& sets);

@@ -83,7 +83,7 @@ JsonValue takeover_json(const Answer& answer, const std::optional<Takeover>& tak
 
 }  // namespace
 
-void write_advice_json(std::ostream& out, const Answer& answer) {
+void write_advice_json(std::ostream& out, const Answer& answer, const std::string& typed) {
   const Findings& advice = answer.advice;
   JsonValue document =
       json_object({{"schema", "accosim.advice/2"},
@@ -134,6 +134,8 @@ void write_advice_json(std::ostream& out, const Answer& answer) {
                                          {"most_factor", answer.takeovers.most},
                                          {"below", takeover_json(answer, answer.takeovers.below)},
                                          {"above", takeover_json(answer, answer.takeovers.above)}}));
+  if (answer.asked.form && !typed.empty())
+    document.set("typed", json_object({{"for", name_of(*answer.asked.form)}, {"text", typed}}));
   out << dump_json(document, 2) << '\n';
 }
 

@@ -360,10 +360,16 @@ void write_refusals(std::ostream& out, const Answer& answer, const ConsoleOption
 /// What repeats the winner; `between` stands before each --set.
 std::string command_of(const Answer& answer, const char* between) {
   const Choice choice = choice_at(answer, *answer.advice.winner);
-  std::string command = "accosim compare " + in_shell(answer.asked.scenario);
+  std::string command = "accosim compare " + in_shell(answer.asked.scenario) + answer.asked.launch;
   if (choice.written) command += " --schedule " + in_shell(choice.label);
-  for (const std::vector<std::string>& all : {answer.asked.set, choice.set})
-    for (const std::string& set : all) command += between + ("--set " + in_shell(set));
+  std::vector<std::string> sets = answer.asked.set;
+  sets.insert(sets.end(), choice.set.begin(), choice.set.end());
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const std::string place = sets[i].substr(0, sets[i].find('=') + 1);
+    const bool later = std::any_of(sets.begin() + static_cast<std::ptrdiff_t>(i) + 1, sets.end(),
+                                   [&](const std::string& set) { return set.starts_with(place); });
+    if (!later) command += between + ("--set " + in_shell(sets[i]));
+  }
   return command;
 }
 
@@ -398,7 +404,7 @@ std::string advice_in_words(const Answer& answer) {
 
 }  // namespace
 
-void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options) {
+void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions& options, const std::string& typed) {
   const auto write_all = [&](const std::vector<std::string>& sentences) {
     for (const std::string& text : sentences)
       if (!text.empty()) write_sentence(out, options, text);
@@ -428,6 +434,7 @@ void write_advice(std::ostream& out, const Answer& answer, const ConsoleOptions&
   }
   write_refusals(out, answer, options);
   if (any) out << "\nTo repeat it:\n\n    " << command_of(answer, " \\\n        ") << '\n';
+  if (!typed.empty()) out << '\n' << typed;
 }
 
 std::string best_so_far_in_words(const Answer& answer) {

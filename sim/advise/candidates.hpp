@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/launch/form.hpp"
 #include "models/read/load.hpp"
+#include "models/spec/schedule.hpp"
 #include "sim/knobs/form.hpp"
 #include "sim/sweep/space.hpp"
 
@@ -58,8 +61,11 @@ std::vector<std::string> settings_of(const Form& form, const std::vector<std::st
 /// alone is varied, and schedules are those of the scenario as they are written, each alone. `nodes`: fewer of them are
 /// tried too. `fits`: the model does, as one of the schedules is written; where it does not, or the GPUs are more than
 /// a node's, it is split too. Types of parameters, gradients and states that nobody wrote are everywhere those of the
-/// first delayed or local schedule. Throws ScenarioError where a schedule is not known.
+/// first delayed or local schedule. `typed_in`: nothing that this form
+/// lacks; `like`: whose types these are, where that is no schedule of the scenario. Throws ScenarioError where a
+/// schedule is not known.
 CandidateSpace candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
-                              const std::vector<Axis>& over, bool nodes, bool fits = true);
+                              const std::vector<Axis>& over, bool nodes, bool fits = true,
+                              std::optional<LaunchForm> typed_in = {}, const ScheduleSpec* like = nullptr);
 
 }  // namespace accosim

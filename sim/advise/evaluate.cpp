@@ -119,6 +119,7 @@ void add_play(Evaluation& result, const RunResult& run, const AdviceQuery& asked
 }  // namespace
 
 LoadedScenario loaded_with(const AdviceQuery& asked, const std::vector<std::string>& settings) {
+  if (asked.made) return load_again(*asked.made, settings);
   std::vector<std::string> all = asked.set;
   all.insert(all.end(), settings.begin(), settings.end());
   return load_scenario(asked.scenario, all);

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/base/names.hpp"
+#include "models/launch/form.hpp"
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
 #include "models/read/load.hpp"
@@ -82,6 +84,10 @@ struct AdviceQuery {
   WinnerRule rule{};
   Objective objective = Objective::kTime;  ///< kCost: of a cluster that has prices
   double within = 0;  ///< of kCost: who costs so much more, as a fraction, is named where it is done sooner
+  std::optional<LaunchForm> form{};  ///< in which the winner is to be typed: what it lacks is refused
+  /// The scenario with `set`, where no file has it so: that of a launch script, or what is nearest in a form.
+  std::shared_ptr<const LoadedScenario> made{};
+  std::string launch{};  ///< " --cluster dgx-h100-4x8": what stands behind the scenario in a command line
 };
 
 /// Of an update whose plays are too long to be repeated on many networks.

@@ -154,7 +154,7 @@ Knob for_form(const KnobRow& row, std::vector<Alternative> alternatives, const F
 /// The knobs of the scenario that are turned for a schedule when nobody names any.
 class UsualKnobs {
  public:
-  UsualKnobs(const LoadedScenario& loaded, bool nodes, bool fits)
+  UsualKnobs(const LoadedScenario& loaded, bool nodes, bool fits, std::optional<LaunchForm> typed_in)
       : smaller_(smaller_work(loaded)), training_(loaded.scenario.training) {
     // How many nodes, in how many parts the model is and how large a micro-batch is decide together how often gradients
     // are accumulated. Whom nobody asked to split the model gets it split in no more ways than are cheap to try: all
@@ -175,6 +175,11 @@ class UsualKnobs {
       for (Alternative& each : ways(true, false))
         if (std::ranges::find(whole, each) == whole.end()) parts_.push_back(std::move(each));
     }
+    const auto cannot = [&](const Alternative& each) {
+      return typed_in && !std::ranges::all_of(each.set, [&](const auto& set) { return can_say(*typed_in, set); });
+    };
+    std::erase_if(parts_, cannot);
+    for (auto& [row, alternatives] : rows_) std::erase_if(alternatives, cannot);
   }
 
   std::vector<Knob> of(const Form& form) const {
@@ -199,6 +204,19 @@ class UsualKnobs {
   Training training_;
   std::vector<std::pair<const KnobRow*, std::vector<Alternative>>> rows_;
 };
+
+/// A schedule's usual keys with those that it is typed with; as they are where it cannot be.
+std::vector<ScheduleKey> typed_keys(LaunchForm typed_in, const Scenario& scenario, const std::string& name,
+                                    const std::vector<ScheduleKey>& keys) {
+  JsonValue entry = json_object({{"name", name}});
+  for (const auto& [key, value] : keys) entry.set(key, parse_json(value, "").root);
+  const JsonValue near = nearest_entry(typed_in, scenario.training, scenario.cluster, entry);
+  if (near.find("name")->text != name || traits_of(name).delayed) return keys;
+  std::vector<ScheduleKey> all;
+  for (const JsonMember& member : near.members)
+    if (member.key != "name") all.emplace_back(member.key, dump_json(member.value));
+  return all;
+}
 
 /// Those that are named, of a form; `index`: of its entry, where it is one of the scenario's.
 std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Axis>& over, const Form& form,
@@ -225,19 +243,20 @@ std::vector<Knob> named_knobs(const LoadedScenario& loaded, const std::vector<Ax
 }  // namespace
 
 CandidateSpace candidates_for(const LoadedScenario& loaded, const std::vector<std::string>& asked,
-                              const std::vector<Axis>& over, bool nodes, bool fits) {
+                              const std::vector<Axis>& over, bool nodes, bool fits, std::optional<LaunchForm> typed_in,
+                              const ScheduleSpec* like) {
   const Scenario& scenario = loaded.scenario;
   CandidateSpace space;
   Wanted wanted = wanted_of(scenario, asked);
   if (asked.empty() && !over.empty()) wanted.added.clear();
-  Forms forms(scenario, space.left_out);
-  const ScheduleSpec challenger = challenger_of(scenario, wanted);
+  Forms forms(scenario, space.left_out, typed_in);
+  const ScheduleSpec challenger = like != nullptr ? *like : challenger_of(scenario, wanted);
   const bool own_types = is_varied(over, {"/training", "/training/precision", "/training/framework"});
   const auto types_of = [&](const ScheduleSpec& own, const std::vector<ScheduleKey>& written) {
     return own_types ? std::vector<ScheduleKey>() : dtypes_like(challenger, own, written);
   };
   std::optional<UsualKnobs> usual;
-  if (over.empty()) usual.emplace(loaded, nodes, fits);
+  if (over.empty()) usual.emplace(loaded, nodes, fits, typed_in);
   const auto add = [&](Form form, std::optional<std::size_t> index) {
     form.last = alone(scenario, form, index, over);
     if (usual) {
@@ -268,10 +287,12 @@ CandidateSpace candidates_for(const LoadedScenario& loaded, const std::vector<st
   }
   // What was merged later has added knobs, at whose first alternative these are.
   for (Candidate& each : space.as_written) each.at.resize(space.forms[each.form].knobs.size(), 0);
-  for (const std::string& name : wanted.added)
-    if (std::optional<Form> form =
-            forms.form_of(name, free_label(scenario, name), types_of(usual_spec(scenario, name), {})))
+  for (const std::string& name : wanted.added) {
+    std::vector<ScheduleKey> keys = types_of(usual_spec(scenario, name), {});
+    if (typed_in) keys = typed_keys(*typed_in, scenario, name, keys);
+    if (std::optional<Form> form = forms.form_of(name, free_label(scenario, name), std::move(keys)))
       add(std::move(*form), std::nullopt);
+  }
   return space;
 }
 

@@ -10,6 +10,7 @@
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "reports/answer.hpp"
 
 namespace accosim {
 namespace {
@@ -34,6 +35,39 @@ std::vector<Option> launch_options() {
                        "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of a variable that it "
                        "does not set or of a key of its configuration; may be repeated",
                        "TEXT")};
+}
+
+Option form_option(const std::string& help) {
+  Option option{.names = "--for", .help = help};
+  for (const LaunchForm form : values_of<LaunchForm>()) option.choices.emplace_back(name_of(form));
+  return option;
+}
+std::optional<LaunchForm> form_asked(const Arguments& arguments) {
+  return arguments.given("--for") ? value_named<LaunchForm>(arguments.text("--for")) : std::nullopt;
+}
+
+TypedAnswer typed_answer(LaunchForm form, const Scenario& near, const LoadedScenario* script,
+                         const std::string& command) {
+  const ScheduleSpec& spec = near.schedules.front();
+  TypedAnswer answer{.form = form, .typed = typed(form, near, spec)};
+  answer.name = near.name;
+  answer.schedule = spec.label;
+  answer.cluster = gpus_in_words(near.cluster);
+  answer.command = command;
+  if (script == nullptr) return answer;
+  const JsonValue own = resolved_entry(*script, script->scenario.schedules.front().label);
+  const Scenario before = load_again(*script, nearest_to(form, *script, own).set).scenario;
+  answer.before = typed(form, before, before.schedules.front());
+  return answer;
+}
+
+std::vector<Option> without_launch(std::vector<Option> options) {
+  const Texts names = names_of(launch_options());
+  std::erase_if(options, [&](const Option& option) { return contains(names, name_of(option)); });
+  for (Option& option : options)
+    if (option.names == "scenario")
+      option.help = "Scenario file, or the name of one that accosim list shows; - is standard input";
+  return options;
 }
 
 bool is_launch_script(const std::string& path) {

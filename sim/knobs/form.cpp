@@ -36,8 +36,8 @@ std::vector<ScheduleKey> joined_keys(const Form& form, const std::vector<Schedul
 
 }  // namespace
 
-Forms::Forms(const Scenario& scenario, std::vector<std::string>& left_out)
-    : training_(scenario.training), cluster_(scenario.cluster), left_out_(left_out) {
+Forms::Forms(const Scenario& scenario, std::vector<std::string>& left_out, std::optional<LaunchForm> typed_in)
+    : training_(scenario.training), cluster_(scenario.cluster), left_out_(left_out), typed_in_(typed_in) {
   // An odd number of micro-batches concerns single points, not the form.
   training_.gradient_accumulation_steps *= kEvenSteps;
   for (NodeGroup& group : cluster_->nodes) group.accumulation_steps.clear();
@@ -85,8 +85,11 @@ std::optional<ScheduleSpec> Forms::read(const Form& form, const std::vector<Sche
   JsonDocument document = parse_json(text + "}", "");
   Diagnostics diagnostics;
   ScheduleSpec spec = read_schedule(document.root, "", training_, cluster_, diagnostics);
-  if (diagnostics.errors.empty()) return spec;
-  left_out_.push_back(what + ": " + diagnostics.errors.front());
+  const bool read = diagnostics.errors.empty();
+  const std::string lacking = read && typed_in_ ? not_typed(*typed_in_, training_, cluster_, document.root) : "";
+  if (read && lacking.empty()) return spec;
+  if (read && what != form.label) return std::nullopt;  // a choice that nobody asked for
+  left_out_.push_back(what + ": " + (read ? lacking : diagnostics.errors.front()));
   return std::nullopt;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/launch/form.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
@@ -30,8 +31,9 @@ struct Form {
 /// Reads forms as the loader would, to know which alternatives are the same and which are refused.
 class Forms {
  public:
-  /// `left_out` gets what cannot be, with the reason: "ddp with overlap backward: ...", one a line.
-  Forms(const Scenario& scenario, std::vector<std::string>& left_out);
+  /// `left_out` gets what cannot be, with the reason: "ddp with overlap backward: ...", one a line. `typed_in`: what
+  /// that lacks cannot be.
+  Forms(const Scenario& scenario, std::vector<std::string>& left_out, std::optional<LaunchForm> typed_in = {});
 
   /// A form with the knobs of its own keys; nothing where the form itself is refused. micro_batches_per_round is left
   /// out: it follows from the accumulation (rounds_key()).
@@ -45,6 +47,7 @@ class Forms {
   Training training_;
   std::optional<Cluster> cluster_;
   std::vector<std::string>& left_out_;
+  std::optional<LaunchForm> typed_in_;
 };
 
 /// What an entry of the scenario's schedules writes, without its name and label.

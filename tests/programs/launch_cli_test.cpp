@@ -53,10 +53,56 @@ TEST(Launch, WhatNoScriptSaysIsAskedFor) {
   expect_told(accosim({"import", "launch", "README.md", "--cluster", "dgx-h100-4x8"}), 1, "no line starts a trainer");
 }
 
-TEST(Launch, SearchesTakeScenarios) {
-  for (const char* const verb : {"advise", "sweep"})
-    expect_told(accosim({verb, kScript, "--cluster", "dgx-h100-4x8", "--over", "micro_batch"}), 1,
-                "write one first: accosim import launch scenarios/how-to/train.sh");
+TEST(Launch, SweepsTakeScenarios) {
+  expect_told(accosim({"sweep", kScript, "--over", "micro_batch"}), 1,
+              "write one first: accosim import launch scenarios/how-to/train.sh");
+  expect_told(accosim({"sweep", "overlap_2x4_a100", "--cluster", "dgx-h100-4x8", "--over", "micro_batch"}), 2,
+              "sweep has no --cluster");
+  EXPECT_FALSE(holds(accosim({"help", "sweep"}).out, "launch script"));
+}
+
+TEST(Launch, AScriptIsAdvisedAndWhatDiffersFromItIsMarked) {
+  const ProgramRun run = accosim({"advise", kScript, "--cluster", "dgx-h100-4x8", "--for", "megatron", "--schedule",
+                                  "zero1", "--over", "micro_batch"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(holds(run.out, "accosim compare scenarios/how-to/train.sh --cluster dgx-h100-4x8"));
+  EXPECT_TRUE(holds(run.out, "  --micro-batch-size 2  # was 1\n"));
+  EXPECT_TRUE(holds(run.out, "  --tensor-model-parallel-size 2\n"));
+}
+
+TEST(Launch, AScheduleIsTyped) {
+  const ProgramRun flags = accosim({"resolve", kScript, "--cluster", "dgx-h100-4x8", "--for", "megatron"});
+  EXPECT_EQ(flags.exit_code, 0) << flags.err;
+  EXPECT_TRUE(holds(flags.out, "# The cluster is not in it: 32 GPUs, 4 nodes x 8 H100-SXM.\n"));
+  // What it prints is a script, which says the same.
+  const TemporaryFolder folder;
+  const std::string again = folder.write("again.sh", flags.out).string();
+  const auto step = [](const std::string& script) {
+    return results_of({"compare", script, "--cluster", "dgx-h100-4x8", "--no-tuned"})["results"][0]["update_time_s"]
+        .number();
+  };
+  EXPECT_EQ(step(again), step(kScript));
+}
+
+TEST(Launch, WhoHasWhatNoFrameworkHasIsSaid) {
+  const ProgramRun run = accosim({"resolve", "overlap_2x4_a100", "--schedule", "acco", "--for", "deepspeed"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(holds(run.out, "None of these frameworks has ACCO. Its authors' trainer has it"));
+  EXPECT_TRUE(holds(run.out, "python main.py train=acco train.batch_size="));
+  EXPECT_TRUE(holds(run.out, "times as long per sample as acco in the scenario"));
+}
+
+TEST(Launch, WhatCannotBeTypedIsAskedForAgain) {
+  expect_told(accosim({"resolve", "overlap_2x4_a100", "--for", "megatron-lm"}), 2, "did you mean \"megatron\"?");
+  expect_told(accosim({"resolve", "overlap_2x4_a100", "--for", "fsdp"}), 2, "fsdp2");
+  expect_told(accosim({"resolve", "overlap_2x4_a100", "--schedule", "acco"}), 2, "--schedule requires --for");
+  expect_told(accosim({"resolve", "llama-2-7b_fsdp_hsdp", "--schedule", "zero3", "--for", "fsdp2"}), 1,
+              "3 schedules have that name; give the label of one, such as \"HSDP\"");
+  expect_told(accosim({"resolve", "overlap_2x4_a100", "--schedule", "zero9", "--for", "fsdp2"}), 1, "zero9");
+  expect_told(accosim({"advise", "overlap_2x4_a100", "--schedule", "acco", "--for", "megatron"}), 1,
+              "acco: Megatron-LM has no ACCO");
+  expect_told(accosim({"advise", "gpt3_175b_1024_a100", "--for", "deepspeed"}), 1,
+              "the nearest that DeepSpeed has cannot be");
 }
 
 }  // namespace

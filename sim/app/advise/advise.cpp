@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "models/base/json.hpp"
 #include "models/base/names.hpp"
 #include "models/base/outputs.hpp"
+#include "models/base/standard_streams.hpp"
 #include "models/base/stops.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
@@ -21,6 +23,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule.hpp"
+#include "models/spec/schedule_traits.hpp"
 #include "reports/advise/advice_report.hpp"
 #include "reports/console_rows.hpp"
 #include "sim/advise/advice.hpp"
@@ -69,6 +72,7 @@ std::vector<Option> search_options() {
        .default_shown = true},
       number_option("--batch-tolerance", "How far the samples of an update may be from those asked for, in percent",
                     100 * kEqualSamples, 0, 100),
+      form_option("Vary only what this framework has, and print the winner as it is typed there, behind the answer"),
       jobs_option(),
       file_option("-o,--output",
                   "Write the winner as a scenario, with every value filled in, for compare and the others"),
@@ -272,7 +276,9 @@ std::string kept_in_words(Answer answer, std::vector<TriedPoint> tried, const Ar
                      std::max<std::size_t>(1, answer.advice.simulated));
 }
 
-Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
+/// `asked`: what is made of its file; `like`: whose types schedules are compared in, where that is none of it.
+Answer answer_of(const LoadedScenario& loaded, AdviceQuery asked, const ScheduleSpec* like,
+                 const Arguments& arguments) {
   const Scenario& scenario = loaded.scenario;
   const int jobs = arguments.whole("--jobs");
   Answer answer;
@@ -281,13 +287,12 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   answer.gpus = gpus_in_words(scenario.cluster);
   answer.baseline = scenario.baseline;
   if (const std::optional<Warning> caution = seldom_measured(scenario.cluster)) answer.cautions.push_back(*caution);
-  answer.asked = {.scenario = arguments.text("scenario"),
-                  .set = arguments.texts("--set"),
-                  .samples = samples_asked(scenario),
-                  .tolerance = arguments.number("--batch-tolerance") / 100,
-                  .sequence = scenario.training.sequence_length,
-                  .network = network_of(arguments),
-                  .rule = winner_rule_of(arguments)};
+  asked.samples = samples_asked(scenario);
+  asked.tolerance = arguments.number("--batch-tolerance") / 100;
+  asked.sequence = scenario.training.sequence_length;
+  asked.network = network_of(arguments);
+  asked.rule = winner_rule_of(arguments);
+  answer.asked = std::move(asked);
   answer.asked.objective = *value_named<Objective>(arguments.text("--objective"));
   const bool cost = answer.asked.objective == Objective::kCost;
   if (cost) answer.asked.within = arguments.number("--within") / 100;
@@ -307,8 +312,10 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
     const bool fits = std::ranges::any_of(answer.written, [](const TriedPoint& each) {
       return each.refusal.empty() && each.evaluation.state != PointState::kDoesNotFit;
     });
-    answer.space = while_shown("looking for candidates",
-                               [&] { return candidates_for(loaded, arguments.texts("--schedule"), over, cost, fits); });
+    answer.space = while_shown("looking for candidates", [&] {
+      return candidates_for(loaded, arguments.texts("--schedule"), over, cost, fits, answer.asked.form, like);
+    });
+    if (answer.space.forms.empty() && !answer.space.left_out.empty()) throw BadInput(answer.space.left_out.front());
     for (const Axis& axis : over) check_axis(axis, answer.space, scenario, answer.asked);
     answer.advice = findings_of(answer.space, searched(answer, jobs, tried), answer.asked.samples, answer.asked.within);
     const Progress progress("comparing the best with each other");
@@ -321,17 +328,44 @@ Answer answer_of(const LoadedScenario& loaded, const Arguments& arguments) {
   return answer;
 }
 
+/// The winner as it is typed. `script`: what it is held against, or nothing.
+std::string typed_winner(const Answer& answer, const LoadedScenario* script, const Arguments& arguments) {
+  if (!answer.asked.form || !answer.advice.winner) return "";
+  const Choice choice = choice_at(answer, *answer.advice.winner);
+  return typed_text(typed_answer(*answer.asked.form, loaded_with(answer.asked, choice.set).scenario, script,
+                                 command_of("advise", advise_options(), {}, arguments)));
+}
+
 ExitCode advise(const Arguments& arguments) {
-  refuse_launch_script(arguments.text("scenario"), "advise");
-  const LoadedScenario loaded = load_asked(arguments);
+  const LoadedScenario own = load_asked(arguments);
+  LoadedScenario loaded = own;
+  const bool script = is_launch_script(arguments.text("scenario"));
+  AdviceQuery asked{
+      .scenario = arguments.text("scenario"), .set = arguments.texts("--set"), .form = form_asked(arguments)};
+  asked.launch = command_of("", launch_options(), {}, arguments).substr(std::strlen("accosim "));
+  const ScheduleSpec* like = nullptr;
+  if (asked.form) {
+    const auto& all = own.scenario.schedules;
+    const auto synchronous = std::ranges::find_if(all, is_synchronous),
+               other = std::ranges::find_if_not(all, is_synchronous);
+    if (other != all.end()) like = &*other;  // which gives the types, and is in no framework
+    const Nearest nearest =
+        nearest_to(*asked.form, own, resolved_entry(own, synchronous == all.end() ? "" : synchronous->label));
+    for (const Replaced& each : nearest.replaced)
+      if (each.schedule.empty()) tell("accosim: ", in_words(each));
+    loaded = load_again(own, nearest.set);
+    asked.set.insert(asked.set.end(), nearest.set.begin(), nearest.set.end());
+  }
+  if (script || asked.form) asked.made = std::make_shared<const LoadedScenario>(loaded);
   const std::string& output = arguments.text("--output");
   check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));
-  const Answer answer = answer_of(loaded, arguments);
+  const Answer answer = answer_of(loaded, std::move(asked), like, arguments);
   if (!output.empty() && answer.advice.winner) write_winner(answer, output);  // also for who reads but the first lines
+  const std::string typed = typed_winner(answer, script ? &own : nullptr, arguments);
   if (arguments.flag("--json"))
-    write_advice_json(std::cout, answer);
+    write_advice_json(std::cout, answer, typed);
   else
-    write_advice(std::cout, answer, console_options());
+    write_advice(std::cout, answer, console_options(), typed);
   if (!answer.advice.winner)
     throw BadInput(fmt::format("none of {} points fits at the batch that was asked for{}", answer.advice.points.size(),
                                output.empty() ? "" : ", so nothing is written"));

@@ -80,7 +80,6 @@ std::vector<Option> work_options() {
 Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
   const std::string& path = arguments.text("scenario");
   refuse_launch_script(path, "sweep");
-  refuse_launch_options(arguments);
   std::string text;
   if (read_text_file(path, text, kMostSweepBytes).empty() && is_sweep(text)) {
     inputs.push_back(path);
@@ -175,7 +174,7 @@ void play(const Sweep& sweep, const Heading& heading, RowFile& file, const Shard
 }
 
 std::vector<Option> sweep_options() {
-  return joined(joined(joined(play_options(), axis_options()), work_options()),
+  return joined(joined(joined(without_launch(play_options()), axis_options()), work_options()),
                 joined(rows_options(), {force_option()}));
 }
 
@@ -214,7 +213,7 @@ ExitCode sweep(const Arguments& arguments) {
   const Sweep asked = sweep_of(arguments, inputs);
   const Shard shard = arguments.given("--shard") ? parse_shard(arguments.text("--shard")) : Shard{};
   Heading heading = heading_of(asked, network_of(arguments));
-  heading.command = command_of("sweep", joined(play_options(), axis_options()), {}, arguments);
+  heading.command = command_of("sweep", joined(without_launch(play_options()), axis_options()), {}, arguments);
   if (printable(heading.command, heading.command.size()) != heading.command) heading.command.clear();
   const LoadedScenario first = first_point(asked);
   check_score(heading, score_of(arguments), price_per_hour(first.scenario.cluster).has_value());
