@@ -126,9 +126,11 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
   std::vector<ScenarioFact> facts;
   const auto line = [&](const char* name, std::string text) { facts.push_back({name, std::move(text)}); };
   if (!scenario.name.empty()) line("scenario", scenario.name);
-  line("model",
-       fmt::format("{}, {} parameters, {}", scenario.model.name,
-                   human_count(static_cast<double>(parameter_count(scenario.model))), name_of(training.precision)));
+  const auto count = [](std::int64_t parameters) { return human_count(static_cast<double>(parameters)); };
+  const bool experts = scenario.model.experts.count > 0;
+  const std::string active = experts ? fmt::format(" ({} active)", count(active_parameters(scenario.model))) : "";
+  line("model", fmt::format("{}, {} parameters{}, {}", scenario.model.name, count(parameter_count(scenario.model)),
+                            active, name_of(training.precision)));
   if (const Lora& lora = training.lora; lora.on()) {
     std::vector<std::string> targets;
     for (const LoraTarget target : lora.targets) targets.emplace_back(name_of(target));

@@ -20,7 +20,7 @@ const FitQuality* quality_of(const Kernel& kernel, const Device& device, Dtype c
 }
 
 bool extrapolated(const Kernel& kernel, const FitQuality& quality) {
-  const double flops = flops_of(kernel).value;
+  const double flops = flops_of(kernel).value / kernel.repeats;
   return quality.samples > 0 && (2 * flops < quality.least || flops > 2 * quality.most);
 }
 

@@ -44,7 +44,7 @@ Kernel attention_kernel(const AttentionShape& shape, bool backward) {
 Flops flops_of(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::kMemory: return Flops{0};
-    case KernelKind::kGemm: return flops_of(kernel.gemm);
+    case KernelKind::kGemm: return kernel.repeats * flops_of(kernel.gemm);
     case KernelKind::kAttentionForward: return flops_of(kernel.attention, false);
     case KernelKind::kAttentionBackward: return flops_of(kernel.attention, true);
     case KernelKind::kAttentionBoth: return flops_of(kernel.attention, false) + flops_of(kernel.attention, true);
@@ -55,7 +55,7 @@ Flops flops_of(const Kernel& kernel) {
 Bytes bytes_of(const Kernel& kernel) {
   switch (kernel.kind) {
     case KernelKind::kMemory: return kernel.bytes;
-    case KernelKind::kGemm: return bytes_of(kernel.gemm);
+    case KernelKind::kGemm: return kernel.repeats * bytes_of(kernel.gemm);
     case KernelKind::kAttentionForward: return bytes_of(kernel.attention, false);
     case KernelKind::kAttentionBackward: return bytes_of(kernel.attention, true);
     case KernelKind::kAttentionBoth: return bytes_of(kernel.attention, false) + bytes_of(kernel.attention, true);
@@ -150,7 +150,7 @@ Seconds time_alone(const Kernel& kernel, const Device& device, Dtype compute) {
     }
     case KernelKind::kGemm: {
       const Dtype dtype = kernel.dtype.value_or(compute);
-      return measured_ratio(kernel.gemm, device, dtype) * gemm_time(kernel.gemm, device, dtype);
+      return kernel.repeats * measured_ratio(kernel.gemm, device, dtype) * gemm_time(kernel.gemm, device, dtype);
     }
     case KernelKind::kAttentionForward: return attention_time(kernel.attention, false, device, compute);
     case KernelKind::kAttentionBackward: return attention_time(kernel.attention, true, device, compute);

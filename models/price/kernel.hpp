@@ -20,6 +20,7 @@ struct Kernel {
   double efficiency = 1;           ///< of kMemory: of the achieved streaming bandwidth
   double work = 0;                 ///< of kMemory: its arithmetic, counted in elements of a gelu
   int launches = 1;                ///< above 1: equal kernels, or small ones beside it, whose bytes are in `bytes`
+  double repeats = 1;              ///< of kGemm: such products, one after the other, in this kernel's time
   std::optional<Dtype> dtype;      ///< of kGemm: where it is not the compute dtype; of a `step` kernel: of its elements
   std::optional<StepKernel> step;  ///< of kMemory: which of accocal's kernels it is; a device may have a table of it
   double elements = 0;             ///< of a `step` kernel: elements of its main operand

@@ -5,8 +5,12 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 #include "models/price/accocal_layers.hpp"
+#include "models/price/expert_operators.hpp"
+#include "models/price/latent_operators.hpp"
 #include "models/price/operators.hpp"
 #include "models/price/tensor_messages.hpp"
 #include "models/spec/device.hpp"
@@ -133,11 +137,11 @@ void recompute_operators(const Sizes& z, std::vector<Operator>& ops) {
   for (Operator& op : ops) {
     std::vector<Kernel> again;
     for (const Kernel& kernel : op.forward) {
-      const bool dense = kernel.kind == KernelKind::kGemm && kernel.gemm.batch == 1;
+      const bool dense = kernel.kind == KernelKind::kGemm && kernel.gemm.batch == 1 && kernel.repeats == 1;
       if (dense && ++products % 2 == 1) {
         if (!compiled || !is_behind_the_last_need(op, z)) kept += kernel.gemm.m * kernel.gemm.n * kernel.gemm.out;
       } else if (kernel.kind == KernelKind::kAttentionForward) {
-        kept += z.tokens * z.query * z.act + z.tokens * z.heads * Bytes{4};
+        kept += z.tokens * z.heads * (z.value_dim * z.act + Bytes{4});
       } else {
         again.push_back(kernel);
       }
@@ -185,21 +189,25 @@ void add_attention(const Model& model, const Workload& workload, const Sizes& z,
   const bool together = family_of(model).one_qkv_matrix || z.implementation == Implementation::kFused;
   const std::vector<double> projections =
       together ? std::vector<double>{qkv} : std::vector<double>{z.query, z.key_value, z.key_value};
-  const bool normed = model.norms != NormPlaces::kAfter;
+  const bool normed = model.norms != NormPlaces::kAfter, latent = model.latent.key_value_rank > 0;
   if (normed) ops.push_back(norm("attention norm", model, z));
-  add_product("qkv projection", "qkv adapters", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
-              normed ? norm_output(model, z) : z.stream, {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue},
-              ops);
+  if (latent)
+    add_latent_projections(model, z, ops);
+  else
+    add_product("qkv projection", "qkv adapters", z, Split::kColumns, z.hidden, projections, model.qkv_bias ? qkv : 0,
+                normed ? norm_output(model, z) : z.stream, {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue},
+                ops);
   if (model.query_key_norm != QueryKeyNorm::kNone) ops.push_back(query_key_norm(model, z));
-  if (!model.learned_positions) ops.push_back(rotary(model, z));
+  if (!model.learned_positions && !latent) ops.push_back(rotary(model, z));
   if (z.repeated) ops.push_back(repeat_key_value(z));
+  if (model.attention_sinks) ops.push_back(attention_sinks(z));
   if (workload.attention != Attention::kNaive)
     ops.push_back(flash_attention(model, workload, z, window));
   else
     add_naive_attention(model, z, ops);
   for (Operator& op : ops)
     if (op.cls == OperatorClass::kGemm && op.parameters + op.frozen == 0) op = in_16_bits(std::move(op), z);
-  add_product("output projection", "output adapters", z, Split::kInner, z.query, {z.hidden},
+  add_product("output projection", "output adapters", z, Split::kInner, z.heads * z.value_dim, {z.hidden},
               model.attention_output_bias ? z.hidden : 0, z.act, {LoraTarget::kOutput}, ops);
   end_branch(model, z, "attention output norm", ops);
 }
@@ -239,8 +247,8 @@ Counted count(const std::vector<Operator>& ops) {
     double matrices = 0;
     for (const Kernel& kernel : op.forward)
       if (gemm && op.parameters > 0 && kernel.kind == KernelKind::kGemm) {
-        matrices += kernel.gemm.n * kernel.gemm.k;
-        ++all.matrix_tensors;
+        matrices += kernel.repeats * kernel.gemm.batch * kernel.gemm.n * kernel.gemm.k;
+        all.matrix_tensors += static_cast<int>(kernel.repeats);
       }
     all.matrices += matrices;
     all.vectors += op.parameters - matrices;
@@ -250,12 +258,16 @@ Counted count(const std::vector<Operator>& ops) {
   return all;
 }
 
-Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool recomputed) {
+Layer block_layer(const Model& model, const Workload& workload, const Sizes& z, int window, bool experts,
+                  bool recomputed) {
   Layer layer;
   std::vector<Operator>& ops = layer.operators;
   add_attention(model, workload, z, window, ops);
   if (model.parallel_norms == 0) ops.push_back(residual("attention residual", z));
-  add_mlp(model, z, ops);
+  if (experts)
+    add_experts(model, workload, z, ops);
+  else
+    add_mlp(model, z, ops);
   if (model.parallel_norms > 0) {
     ops.push_back(residual("attention residual", z));
     ops.back().before_the_sum = true;
@@ -418,19 +430,20 @@ Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, cons
     whole.forward_kernels = whole.backward_kernels = 0;
     return {Layer{LayerKind::kMeasured, {whole}}};
   }
-  const Sizes z = sizes_of(model, workload, share.tensor, share.sequence);
+  const Sizes z = sizes_of(model, workload, share.tensor, share.sequence, share.experts);
   if (workload.implementation == Implementation::kAccocal)
     return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
                           workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
-  using Kind = std::pair<int, bool>;
-  std::vector<std::pair<Kind, Shared<Layer>>> built;  // by window and recomputation: equal blocks are built once
+  using Kind = std::tuple<int, bool, bool>;
+  std::vector<std::pair<Kind, Shared<Layer>>>
+      built;  // by window, experts and recomputation: equal blocks are built once
   const auto block = [&](int i, bool recomputed) {
     const auto index = static_cast<std::size_t>(i);
     const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
-    const Kind kind{window, recomputed};
+    const Kind kind{window, has_experts(model, i), recomputed};
     auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == kind; });
     if (same == built.end())
-      same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, kind.second)});
+      same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, std::get<1>(kind), recomputed)});
     return same->second;
   };
   Layers layers;
@@ -508,9 +521,11 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   needed.recompute = Recompute::kNone;
   if (!workload.lora.on()) needed.implementation = Implementation::kFused;  // which may join products and so adapters
   needed.loss = Loss::kWhole;
+  needed.expert_imbalance = 1;
   ModelShare flops = share;
   flops.tensor = 1;
   flops.sequence = false;
+  flops.experts = 1;
   Flops all;
   for (const Layer& layer : own_layers_of(model, needed, flops))
     for (const Operator& op : layer.operators) all += (op.frozen > 0 ? 2 : 3) * op.forward_flops;

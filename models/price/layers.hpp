@@ -21,7 +21,8 @@ struct ModelShare {
   int tensor = 1;
   bool sequence = false;
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
-  int group = 0;  ///< micro-batches that interleaved chunks take at once; 0: as many as there are stages
+  int group = 0;    ///< micro-batches that interleaved chunks take at once; 0: as many as there are stages
+  int experts = 1;  ///< ranks that have the experts of each layer between them
 
   bool operator==(const ModelShare&) const = default;
 };

@@ -33,12 +33,14 @@ enum class AttentionPart : std::uint8_t {
 /// pass, that of the input's gradient or that of the weights'.
 enum class Beside : std::uint8_t { kNothing, kInputGradient, kWeightGradient };
 
-/// A collective of a layer over the ranks that split its tensors. `bytes`: of the full buffer.
+/// A collective of a layer over the ranks that split its tensors, or that have its experts between them. `bytes`: of
+/// the full buffer.
 struct TensorMessage {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   Bytes bytes;
   bool backward = false;
   Beside beside = Beside::kNothing;
+  bool of_experts = false;
 
   bool operator==(const TensorMessage&) const = default;
 };
@@ -57,6 +59,7 @@ struct Operator {
   double alike = 0;       ///< of these, what all ranks that split the layer hold: norms, biases behind a sum
   std::vector<TensorMessage> messages{};  ///< forward, backward, then those that recomputation repeats
   std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
+  bool of_experts = false;      ///< its parameters are those of the rank's own experts
   bool beside_all = false;      ///< its kernels run with those of the layer's other operators: a cast or a sum for each
   bool before_the_sum = false;  ///< the block's last product, or the sum with the stream that alone reads it
   Bytes activations;            ///< kept from forward to backward
@@ -100,6 +103,7 @@ struct Workload {
   Loss loss = Loss::kWhole;
   int loss_chunks = 0;  ///< 0: as many as usual
   Lora lora{};
+  double expert_imbalance = 1;  ///< rows of the rank with most of a layer's over the mean of those that share experts
   /// Of sequences that are packed into rows and attend to themselves alone: how long, and how many. Empty: whole rows.
   std::vector<SequenceLengths::Bar> documents{};
 

@@ -32,8 +32,9 @@ constexpr Bytes kNf4{0.5 + 1.0 / 64 + 4.0 / (64 * 256)};
 // (kernels named fp16_sgemm): BigScience's runs with heads of 150 and of 108 elements on A100.
 constexpr double kAlignment = 16;
 
-/// `kept`: for the backward pass.
-Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept = {}) {
+}  // namespace
+
+Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept) {
   Operator op;
   op.name = name;
   op.forward = std::move(forward);
@@ -42,6 +43,10 @@ Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Ke
   add_up(op);
   return op;
 }
+
+Kernel fp8_cast(double elements, bool fused) { return memory_kernel(Bytes{(fused ? 4 : 5) * elements}, fused ? 1 : 2); }
+
+namespace {
 
 /// The same on the scores of attention.
 Operator scores_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept) {
@@ -75,9 +80,6 @@ Kernel dropout_kernel(double elements, Bytes element, bool backward) {
   return memory_kernel(elements * (2 * element + Bytes{1}), 1, backward ? 1 : kDropoutEfficiency,
                        backward ? 0 : kDropoutWork * elements);
 }
-
-/// 16 bits read for the largest value; read, and written in 8. In one pass: read, written twice, once transposed.
-Kernel fp8_cast(double elements, bool fused) { return memory_kernel(Bytes{(fused ? 4 : 5) * elements}, fused ? 1 : 2); }
 
 Operator square_product(const char* name, const Gemm& forward, const Gemm& left, const Gemm& right) {
   Operator op;
@@ -175,16 +177,18 @@ double attended_pairs(const Workload& workload, int window) {
   return workload.sequence_length * pairs / tokens;
 }
 
-Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
+Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence, int expert_ranks) {
   Sizes z{};
   z.batch = workload.micro_batch_size;
   z.seq = workload.sequence_length;
   z.tokens = z.batch * z.seq;
   z.split = {ranks, sequence && ranks > 1};
   z.own_tokens = z.split.sequence ? z.tokens / ranks : z.tokens;
+  z.expert_ranks = expert_ranks;
   z.hidden = model.hidden_size;
   z.heads = 1.0 * model.num_attention_heads / ranks;
   z.head_dim = model.head_dim;
+  z.value_dim = value_dim_of(model);
   z.query = z.heads * z.head_dim;
   z.key_value = std::max(1.0, 1.0 * model.num_key_value_heads / ranks) * z.head_dim;
   z.ffn = 1.0 * model.intermediate_size / ranks;
@@ -488,8 +492,8 @@ Operator repeat_key_value(const Sizes& z) {
 Operator flash_attention(const Model& model, const Workload& workload, const Sizes& z, int window) {
   double longest = workload.documents.empty() ? z.seq : 1;
   for (const SequenceLengths::Bar& document : workload.documents) longest = std::max(longest, 1.0 * document.tokens);
-  const double key_value = z.repeated ? z.query : z.key_value;
-  AttentionShape shape{z.batch, z.heads, key_value / z.head_dim, z.seq, z.head_dim, z.head_dim, 0, 0, z.act, z.flash_3};
+  const double own_heads = (z.repeated ? z.query : z.key_value) / z.head_dim;  // with keys and values
+  AttentionShape shape{z.batch, z.heads, own_heads, z.seq, z.head_dim, z.value_dim, 0, 0, z.act, z.flash_3};
   shape.pairs = (model.causal ? 1 : 2) * attended_pairs(workload, model.causal ? window : 0);
   shape.span = window > 0 ? std::min(longest, 1.0 * window) : longest;
   Operator op;
@@ -499,15 +503,15 @@ Operator flash_attention(const Model& model, const Workload& workload, const Siz
   op.forward = {attention_kernel(shape, false)};
   op.backward = {attention_kernel(shape, true)};
   // q, k, v and the log-sum-exp; its output is counted where it is the next product's input.
-  op.activations = z.tokens * (z.query + 2 * key_value) * z.act + z.tokens * z.heads * kWord;
+  op.activations = z.tokens * (z.query + own_heads * (z.head_dim + z.value_dim)) * z.act + z.tokens * z.heads * kWord;
   add_up(op);
   return op;
 }
 
 void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operator>& ops) {
   const double square = z.batch * z.heads * z.seq * z.seq;
-  const double b = z.batch * z.heads, s = z.seq, d = z.head_dim;
-  const Bytes q = z.tokens * z.query * z.act;
+  const double b = z.batch * z.heads, s = z.seq, d = z.head_dim, v = z.value_dim;
+  const Bytes q = z.tokens * z.query * z.act, out = z.tokens * z.heads * v * z.act;
   const Bytes kv = z.tokens * (z.repeated ? z.query : z.key_value) * z.act;
   const bool eager = z.implementation == Implementation::kEager;
   const bool wide = wide_scores(model, z);
@@ -537,12 +541,12 @@ void add_naive_attention(const Model& model, const Sizes& z, std::vector<Operato
                             {dropout_kernel(square, z.act, true)}, square * z.act + Bytes{square}));
 
   Operator context =
-      square_product("attention context", {b, s, d, s, z.act, z.act, false}, {b, s, s, d, z.act, z.act, false},
-                     {b, s, d, s, z.act, z.act, false, GemmLayout::kAny, true});
+      square_product("attention context", {b, s, v, s, z.act, z.act, false}, {b, s, s, v, z.act, z.act, false},
+                     {b, s, v, s, z.act, z.act, false, GemmLayout::kAny, true});
   if (unaligned) multiply_in(context, Dtype::kFp32);
-  context.forward.push_back(memory_kernel(2 * q));  // the heads are then merged by a copy
-  context.backward.push_back(memory_kernel(2 * q));
-  context.activations = kv;
+  context.forward.push_back(memory_kernel(2 * out));  // the heads are then merged by a copy
+  context.backward.push_back(memory_kernel(2 * out));
+  context.activations = v / d * kv;
   add_up(context);
   ops.push_back(context);
 }

@@ -19,29 +19,36 @@ struct Sizes {
   double own_tokens;  ///< of these, those that a rank has between split products: all, or its share of the sequence
   double batch, seq;  ///< sequences, tokens a sequence
   double hidden, heads, head_dim, query, key_value, ffn, vocab;
-  Bytes act;      ///< an activation between matmuls
-  Bytes stream;   ///< an element of the residual stream
-  Bytes param;    ///< a stored parameter
-  Bytes grad;     ///< a stored gradient
-  bool autocast;  ///< torch.autocast is on
-  bool cast;      ///< and stored parameters are wider than the matmuls
-  bool bf16;      ///< the matmuls are in bf16
-  bool dropout;   ///< its probability is above 0
-  bool fp8;       ///< the GEMMs of the blocks run in fp8; everything else is in 16 bits
-  bool flash_3;   ///< fused attention is FlashAttention 3
-  Lora lora;      ///< frozen products, and which of them have adapters
-  bool repeated;  ///< whether the keys and values of grouped-query attention are copied for every head
+  double value_dim;  ///< of a head
+  Bytes act;         ///< an activation between matmuls
+  Bytes stream;      ///< an element of the residual stream
+  Bytes param;       ///< a stored parameter
+  Bytes grad;        ///< a stored gradient
+  bool autocast;     ///< torch.autocast is on
+  bool cast;         ///< and stored parameters are wider than the matmuls
+  bool bf16;         ///< the matmuls are in bf16
+  bool dropout;      ///< its probability is above 0
+  bool fp8;          ///< the GEMMs of the blocks run in fp8; everything else is in 16 bits
+  bool flash_3;      ///< fused attention is FlashAttention 3
+  Lora lora;         ///< frozen products, and which of them have adapters
+  bool repeated;     ///< whether the keys and values of grouped-query attention are copied for every head
   SplitRanks split;
+  int expert_ranks;  ///< that have the experts of a layer between them
   Implementation implementation;
 };
 /// Of one of `ranks` that split heads, inner size and vocabulary among them; with fewer key-value heads than ranks each
 /// has a copy of one. Megatron pads the vocabulary to a multiple of 128 times the ranks (training/vocab_utils.py),
 /// others give a rank a row more.
-Sizes sizes_of(const Model& model, const Workload& workload, int ranks = 1, bool sequence = false);
+Sizes sizes_of(const Model& model, const Workload& workload, int ranks = 1, bool sequence = false,
+               int expert_ranks = 1);
 
 /// Adds the kernels up into the operator's flops, bytes and launches.
 void add_up(Operator& op);
 
+/// Of kernels that move memory. `kept`: for the backward pass.
+Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept = {});
+/// 16 bits read for the largest value; read, and written in 8. In one pass: read, written twice, once transposed.
+Kernel fp8_cast(double elements, bool fused);
 double norm_parameters(const Model& model);
 /// What is trained of the operator is not, and has no gradient.
 void freeze(Operator& op, const Sizes& z);

@@ -97,6 +97,7 @@ constexpr int kMaxInner = 1 << 23;
 constexpr int kMaxVocabulary = 100'000'000;
 constexpr int kMaxHeadDim = 1 << 16;
 constexpr std::int64_t kMaxProjection = 1 << 23;
+constexpr std::int64_t kMaxExperts = 1 << 26;  ///< of all experts' inner sizes
 
 /// An integer that may be null, which `null` stands for, or absent.
 int optional_integer(ObjectReader& config, const char* key, int most, int null, int absent) {
@@ -161,7 +162,27 @@ int read_key_value_heads(ObjectReader& config, const ModelFamily& family, const 
   return heads;
 }
 
+/// Its sizes have no defaults: a config without them is of another attention.
+Latent read_latent(ObjectReader& config) {
+  Latent latent;
+  latent.query_rank = optional_integer(config, "q_lora_rank", kMaxHidden, 0, 1536);
+  latent.key_value_rank = config.integer("kv_lora_rank", 1, kMaxHidden);
+  latent.rotary_dim = config.integer("qk_rope_head_dim", 1, kMaxHeadDim);
+  latent.value_dim = config.integer("v_head_dim", 1, kMaxHeadDim);
+  if (config.boolean("attention_bias", false))
+    config.fail("attention_bias", "biases of latent attention are not modelled yet; name a model without");
+  return latent;
+}
+
 int read_head_dim(ObjectReader& config, const ModelFamily& family, const Model& model) {
+  if (family.latent) {
+    const int head_dim = config.integer("qk_nope_head_dim", 1, kMaxHeadDim) + model.latent.rotary_dim;
+    const std::int64_t widest = std::max(head_dim, model.latent.value_dim);
+    if (model.num_attention_heads * widest > kMaxProjection)
+      config.fail(family.heads, fmt::format("times the widest of a head's vectors, {}, is more than {}; write fewer",
+                                            widest, kMaxProjection));
+    return head_dim;
+  }
   if (family.head_dim == nullptr) return divided_head_dim(config, family, model);
   const JsonValue* own = config.find(family.head_dim);
   const bool said = own != nullptr && own->kind != JsonKind::kNull;
@@ -196,6 +217,10 @@ void read_sizes(ObjectReader& config, const ModelFamily& family, bool of_text, b
   model.hidden_size = read_size(config, family.hidden_size, kMaxHidden, usual.hidden_size, of_text);
   model.num_attention_heads = read_size(config, family.heads, kMaxHidden, usual.heads, of_text);
   model.num_key_value_heads = read_key_value_heads(config, family, model, newer);
+  if (family.latent) {
+    model.num_key_value_heads = model.num_attention_heads;
+    model.latent = read_latent(config);
+  }
   model.head_dim = read_head_dim(config, family, model);
   refuse_other_embedding_width(config, family, model);
   const int usual_inner = family.inner_size_of_hidden * model.hidden_size;
@@ -296,6 +321,54 @@ void read_windows(ObjectReader& config, const ModelFamily& family, Model& model)
   model.attention_window.resize(static_cast<std::size_t>(model.num_hidden_layers), 0);
 }
 
+/// Layers that the family's list of dense ones does not name, behind its first dense ones.
+std::vector<bool> read_expert_layers(ObjectReader& config, const ExpertKeys& keys, int layers) {
+  std::vector<bool> with(static_cast<std::size_t>(layers), true);
+  const int first = keys.first_dense != nullptr ? config.integer(keys.first_dense, 0, kMaxLayers, 0) : 0;
+  std::fill_n(with.begin(), std::min(first, layers), false);
+  if (keys.every != nullptr && config.integer(keys.every, 1, kMaxLayers, 1) > 1)
+    config.fail(keys.every, "experts in some of the layers are not modelled yet but for 1; name a model with 1");
+  if (keys.dense_layers == nullptr || !config.has(keys.dense_layers) || is_null(config, keys.dense_layers)) return with;
+  for (const JsonValue* each : config.list(keys.dense_layers, 0, kMaxLayers)) {
+    const double layer = each->kind == JsonKind::kNumber ? each->number : -1;
+    if (layer < 0 || layer >= layers || layer != static_cast<int>(layer))
+      config.fail(keys.dense_layers, fmt::format("names a layer that is none; layers are 0 to {}", layers - 1));
+    else
+      with[static_cast<std::size_t>(layer)] = false;
+  }
+  return with;
+}
+
+void read_experts(ObjectReader& config, const ModelFamily& family, Model& model) {
+  constexpr int kMostExperts = 1 << 16;
+  const ExpertKeys& keys = family.experts;
+  const char* const per_token = "num_experts_per_tok";
+  if (keys.count == nullptr) return;
+  Experts& experts = model.experts;
+  experts.count = config.integer(keys.count, 1, kMostExperts);
+  experts.per_token = config.integer(per_token, 1, kMostExperts);
+  if (config.good(keys.count) && config.good(per_token) && experts.per_token > experts.count)
+    config.fail(per_token,
+                fmt::format("is {}, and there are {} = {}; write fewer", experts.per_token, keys.count, experts.count));
+  experts.inner_size =
+      keys.inner_size != nullptr ? config.integer(keys.inner_size, 1, kMaxInner) : model.intermediate_size;
+  if (std::int64_t{experts.count} * experts.inner_size > kMaxExperts)
+    config.fail(keys.count, fmt::format("times their inner size is more than {}; write fewer", kMaxExperts));
+  if (keys.shared_count != nullptr) {
+    const int shared = optional_integer(config, keys.shared_count, kMostExperts, 0, 0);
+    if (std::int64_t{shared} * experts.inner_size > kMaxInner)
+      config.fail(keys.shared_count, fmt::format("times {} is more than {}", keys.inner_size, kMaxInner));
+    else
+      experts.shared_inner_size = shared * experts.inner_size;
+  }
+  if (keys.shared_inner_size != nullptr)
+    experts.shared_inner_size = config.integer(keys.shared_inner_size, 1, kMaxInner);
+  experts.shared_gate = keys.shared_gate;
+  experts.router_bias = keys.router_bias;
+  experts.correction_bias = keys.correction_bias;
+  experts.in_layer = read_expert_layers(config, keys, model.num_hidden_layers);
+}
+
 void read_block(ObjectReader& config, const ModelFamily& family, bool newer, Model& model) {
   model.norms = family.norms;
   if (read_switch(config, family.parallel)) {
@@ -327,7 +400,9 @@ void read_transformer(ObjectReader& config, const ModelFamily& family, bool of_t
   model.attention_output_bias = read_switch(config, family.attention_output_bias);
   model.mlp_bias = read_switch(config, family.mlp_bias);
   model.tie_word_embeddings = config.boolean("tie_word_embeddings", family.usually_tied);
+  model.attention_sinks = family.attention_sinks;
   read_block(config, family, newer, model);
+  read_experts(config, family, model);
   read_windows(config, family, model);
 }
 
@@ -354,6 +429,7 @@ struct Unmodelled {
 };
 constexpr const char* kExperts = "mixture-of-experts models are";
 constexpr const char* kLatent = "multi-head latent attention is";
+constexpr const char* kNextTokens = "multi-token prediction is";
 constexpr const char* kParts = "models with an encoder of their own are";
 constexpr const char* kLora = "LoRA belongs to the training (\"lora\"), and here it is";
 constexpr const char* kAdapters = "adapters are";
@@ -371,7 +447,7 @@ constexpr Unmodelled kUnmodelled[] = {
     {"qk_rope_head_dim", kLatent},
     {"qk_nope_head_dim", kLatent},
     {"v_head_dim", kLatent},
-    {"num_nextn_predict_layers", "multi-token prediction is"},
+    {"num_nextn_predict_layers", kNextTokens},
     {"lora_", kLora},
     {"use_lora", kLora},
     {"use_dora", kLora},
@@ -416,8 +492,11 @@ std::string switched_on(const JsonValue& value, double harmless) {
 
 /// Whatever the family: what would otherwise be dropped in silence, and the model priced as another one. Of each kind
 /// the first key is told, or of all together where nothing else can be told of the family.
-void refuse_unmodelled(ObjectReader& config, bool known) {
+void refuse_unmodelled(ObjectReader& config, const ModelFamily* known) {
   std::vector<std::string> told;
+  if (known != nullptr && known->experts.count != nullptr) told.insert(told.end(), {kExperts, kNextTokens});
+  if (known != nullptr && known->latent) told.emplace_back(kLatent);
+  if (known != nullptr && known->released_narrow) told.emplace_back(kQuantised);
   for (const Unmodelled& entry : kUnmodelled) {
     if (std::find(told.begin(), told.end(), entry.what) != told.end()) continue;
     for (const JsonMember& member : config.value().members) {
@@ -426,7 +505,7 @@ void refuse_unmodelled(ObjectReader& config, bool known) {
       if (value.empty()) continue;
       config.fail(member.key, fmt::format("{} not modelled yet ({}: {}); name a model without", entry.what,
                                           printable(member.key), value));
-      if (!known) return;
+      if (known == nullptr) return;
       told.emplace_back(entry.what);
       break;
     }
@@ -441,7 +520,7 @@ void check_family(ObjectReader& config) {
   const bool known = std::find(names.begin(), names.end(), written) != names.end();
   if (const std::string lacking = known ? "" : lacking_family(written); !lacking.empty())
     return config.fail("model_type", fmt::format("{} is not modelled yet: {}", in_quotes(written), lacking));
-  refuse_unmodelled(config, known);
+  refuse_unmodelled(config, known ? &family_of(written) : nullptr);
 }
 
 /// A config of text and images becomes that of its text, if a family has such ones.

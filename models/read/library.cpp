@@ -31,8 +31,13 @@ std::string describe_model(const std::string& path) {
     const Model model = load_model(path);
     const auto parameters = static_cast<double>(parameter_count(model));
     const bool billions = parameters >= 1e9;
-    return fmt::format("{}, {:.{}f} {} parameters, {} layers of {}", model.family, parameters / (billions ? 1e9 : 1e6),
-                       billions ? 2 : 1, billions ? "B" : "M", model.num_hidden_layers, model.hidden_size);
+    const std::string active =
+        model.experts.count > 0
+            ? fmt::format(" ({:.2f} B active)", 1e-9 * static_cast<double>(active_parameters(model)))
+            : "";
+    return fmt::format("{}, {:.{}f} {} parameters{}, {} layers of {}", model.family,
+                       parameters / (billions ? 1e9 : 1e6), billions ? 2 : 1, billions ? "B" : "M", active,
+                       model.num_hidden_layers, model.hidden_size);
   } catch (const ScenarioError& error) {
     return error.errors.front();
   }

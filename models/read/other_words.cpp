@@ -277,17 +277,16 @@ std::string lacking_family(const std::string& model_type) {
       in_quotes(measured_family().name));
   const char* const text = "give the text_config as a config.json of its own, if its model_type is one that is read";
   const std::vector<Lacking> known = {
-      {"it is a mixture of experts with latent attention",
+      {"it is a mixture of experts with another latent attention",
        measured,
-       {"deepseek_v2", "deepseek_v3*", "deepseek_vl_v2", "kimi_k2", "longcat_flash"}},
+       {"deepseek_v32", "deepseek_vl_v2", "longcat_flash"}},
       {"it has multi-head latent attention", measured, {"minicpm3"}},
       {"it is a mixture of experts with linear attention", measured, {"qwen3_next", "minimax", "kimi_linear"}},
       {"it is a mixture of experts",
        measured,
-       {"mixtral",      "qwen2_moe",           "qwen3_moe",      "olmoe",     "flex_olmo", "phimoe",
-        "granitemoe",   "granitemoeshared",    "dbrx",           "jetmoe",    "gpt_oss",   "deepseek",
-        "glm4_moe",     "ernie4_5_moe",        "hunyuan_v1_moe", "dots1",     "arctic",    "grok*",
-        "bailing_moe*", "switch_transformers", "llama4*",        "minimax_m2"}},
+       {"flex_olmo", "phimoe", "granitemoe", "granitemoeshared", "dbrx", "jetmoe", "deepseek", "glm4_moe",
+        "ernie4_5_moe", "hunyuan_v1_moe", "dots1", "arctic", "grok*", "bailing_moe*", "switch_transformers", "llama4*",
+        "minimax_m2"}},
       {"it has state spaces or other recurrences, in place of attention or beside it",
        measured,
        {"mamba*", "falcon_mamba", "falcon_h1", "jamba", "bamba", "zamba*", "nemotron_h", "recurrent_gemma",

@@ -53,7 +53,12 @@ std::string undivided(const Model& model, int ranks) {
   const int heads = model.num_attention_heads, own = model.num_key_value_heads, inner = model.intermediate_size;
   if (heads % ranks != 0) return fmt::format("{} attention heads", heads);
   if (own % ranks != 0 && ranks % own != 0) return fmt::format("{} key-value heads", own);
-  if (inner % ranks != 0) return fmt::format("an intermediate_size of {}", inner);
+  const Experts& experts = model.experts;
+  const bool dense = std::count(experts.in_layer.begin(), experts.in_layer.end(), true) < model.num_hidden_layers;
+  if (dense && inner % ranks != 0) return fmt::format("an intermediate_size of {}", inner);
+  if (experts.inner_size % ranks != 0) return fmt::format("experts of an inner size of {}", experts.inner_size);
+  if (experts.shared_inner_size % ranks != 0)
+    return fmt::format("shared experts of an inner size of {}", experts.shared_inner_size);
   return "";
 }
 

@@ -172,6 +172,9 @@ void read_lora(ObjectReader& reader, Training& training, const std::optional<Mod
   refuse(model && family_of(*model).measured, "a measured model has no products to stand beside; leave it out");
   refuse(model && !model->gated_mlp && lora.targets == std::vector{LoraTarget::kGate},
          "targets gate_proj, and the model's MLP has no gate; write up_proj and down_proj");
+  refuse(model && (model->experts.count > 0 || model->latent.key_value_rank > 0),
+         "stands beside products of attention and MLPs; beside those of experts and of latent attention it is not "
+         "modelled yet: leave it out");
   refuse(lora.base == LoraBase::kNf4 && training.precision == Dtype::kFp8,
          "has a base in nf4, whose products run in 16 bits, and precision is fp8; write bf16");
 }

@@ -22,6 +22,31 @@ enum class NormPlaces : std::uint8_t { kBefore, kAfter, kBoth };
 /// Norms of queries and keys: none; one vector as wide as a head for all of them; a vector as wide as all heads.
 enum class QueryKeyNorm : std::uint8_t { kNone, kByHead, kByWidth };
 
+/// Routed experts, each an MLP, in the place of a block's MLP.
+struct Experts {
+  int count = 0;              ///< 0: every block has an MLP
+  int per_token = 0;          ///< to which a token goes
+  int inner_size = 0;         ///< of each
+  int shared_inner_size = 0;  ///< of the MLP beside them that every token passes; 0: there is none
+  bool shared_gate = false;   ///< that one is scaled by the sigmoid of a product with one column
+  bool router_bias = false;
+  bool correction_bias = false;  ///< an element an expert, added to choose alone, and not trained by a gradient
+  std::vector<bool> in_layer{};  ///< one a layer: whether it has experts, or an MLP
+
+  bool operator==(const Experts&) const = default;
+};
+
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): queries and keys with values pass a narrow vector of a
+/// token, with a norm, of which each head has its own; the rotary part of the keys is one for all heads.
+struct Latent {
+  int query_rank = 0;      ///< 0: queries do not
+  int key_value_rank = 0;  ///< 0: attention as usual
+  int rotary_dim = 0;      ///< of a head's elements, with those that rotary positions do not turn the head_dim
+  int value_dim = 0;       ///< of a head's value
+
+  bool operator==(const Latent&) const = default;
+};
+
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
   std::string name;
@@ -46,10 +71,13 @@ struct Model {
   bool qkv_bias = false;
   bool attention_output_bias = false;
   bool mlp_bias = false;
+  bool attention_sinks = false;  ///< an element a head beside its scores
   bool tie_word_embeddings = false;
   Activation activation = Activation::kGelu;
   bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
   std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
+  Experts experts{};
+  Latent latent{};
   std::int64_t measured_parameters = 0;
   Seconds micro_batch_time{};                         ///< forward and backward, as somebody measured them
   std::map<double, Seconds> shorter_micro_batches{};  ///< the same by tokens of the micro-batch, fewer than its usual
@@ -61,6 +89,11 @@ struct Model {
 
 /// Number of parameters, exact.
 std::int64_t parameter_count(const Model& model);
+/// Of these, those that a token passes: all but the experts that it does not go to.
+std::int64_t active_parameters(const Model& model);
+/// Whether that layer, from 0 on, has experts in the place of its MLP.
+bool has_experts(const Model& model, int layer);
+int value_dim_of(const Model& model);
 /// Norms as wide as the residual stream that each block has.
 int norms_of_block(const Model& model);
 

@@ -210,12 +210,83 @@ constexpr ModelFamily kFalcon{.name = "falcon",
                               .learned_positions = false,
                               .one_qkv_matrix = true};
 
+// Of experts: how the router scales its scores, which groups it chooses from, its auxiliary losses.
+constexpr const char* kRouterWords =
+    " aux_loss_alpha clip_qkv ep_size experts_per_token initial_context_length n_group norm_topk_prob "
+    "num_nextn_predict_layers "
+    "pad_token_id routed_scaling_factor router_aux_loss_coef router_jitter_noise scoring_func seq_aux swiglu_limit "
+    "topk_group topk_method ";
+
+constexpr ModelFamily kMixtral = as(kMistral, "mixtral", [](ModelFamily& f) {
+  f.beside_images = nullptr;
+  f.unread = kRouterWords;
+  f.sliding = {};
+  f.experts.count = "num_local_experts";
+});
+
+constexpr ModelFamily kQwen3Moe = as(kQwen3, "qwen3_moe", [](ModelFamily& f) {
+  f.unread = kRouterWords;
+  f.usual = {.key_value_heads = 4};
+  f.experts = {.count = "num_experts",
+               .inner_size = "moe_intermediate_size",
+               .dense_layers = "mlp_only_layers",
+               .every = "decoder_sparse_step"};
+});
+
+constexpr ModelFamily kQwen2Moe = as(kQwen2, "qwen2_moe", [](ModelFamily& f) {
+  f.unread = kRouterWords;
+  f.usual.key_value_heads = 16;
+  f.experts = kQwen3Moe.experts;
+  f.experts.shared_inner_size = "shared_expert_intermediate_size";
+  f.experts.shared_gate = true;
+});
+
+constexpr ModelFamily kOlmoe = as(kLlama, "olmoe", [](ModelFamily& f) {
+  f.head_dim = nullptr;
+  f.mlp_bias = {};
+  f.query_key_norm = QueryKeyNorm::kByWidth;
+  f.unread = kRouterWords;
+  f.experts.count = "num_experts";
+});
+
+constexpr ModelFamily kGptOss = as(kLlama, "gpt_oss", [](ModelFamily& f) {
+  f.qkv_bias = f.attention_output_bias = {"attention_bias", true};
+  f.mlp_bias = {nullptr, true};
+  f.unread = kRouterWords;
+  f.usual = {.key_value_heads = 8, .head_dim = 64};
+  f.windows = WindowRule::kSliding;
+  f.sliding = {.usual = 128, .full_every = 2};
+  f.attention_sinks = f.released_narrow = true;
+  f.experts = {.count = "num_local_experts", .router_bias = true};
+});
+
+// Every head has keys and values of its own, whatever num_key_value_heads says.
+constexpr ModelFamily kDeepSeek2 = as(kLlama, "deepseek_v2", [](ModelFamily& f) {
+  f.head_dim = nullptr;
+  f.qkv_bias = f.attention_output_bias = f.mlp_bias = {};
+  f.unread = kRouterWords;
+  f.latent = true;
+  f.experts = {.count = "n_routed_experts",
+               .inner_size = "moe_intermediate_size",
+               .shared_count = "n_shared_experts",
+               .first_dense = "first_k_dense_replace",
+               .every = "moe_layer_freq"};
+});
+
+constexpr ModelFamily kDeepSeek3 = as(kDeepSeek2, "deepseek_v3", [](ModelFamily& f) {
+  f.released_narrow = true;
+  f.experts.correction_bias = true;
+});
+
+constexpr ModelFamily kKimi2 = as(kDeepSeek3, "kimi_k2", [](ModelFamily&) {});
+
 constexpr ModelFamily kMeasured{.name = "measured", .measured = true};
 
-constexpr ModelFamily kFamilies[] = {kGpt2,     kGptNeo,     kOpt,     kLlama,  kMistral, kQwen2,
-                                     kQwen3,    kSmolLm3,    kGemma,   kGemma2, kGemma3,  kPhi3,
-                                     kOlmo2,    kOlmo3,      kGranite, kCohere, kCohere2, kInternLm2,
-                                     kNemotron, kStarCoder2, kGptNeoX, kFalcon, kMeasured};
+constexpr ModelFamily kFamilies[] = {kGpt2,      kGptNeo,  kOpt,      kLlama,     kMistral,  kQwen2,      kQwen3,
+                                     kSmolLm3,   kGemma,   kGemma2,   kGemma3,    kPhi3,     kOlmo2,      kOlmo3,
+                                     kGranite,   kCohere,  kCohere2,  kInternLm2, kNemotron, kStarCoder2, kGptNeoX,
+                                     kFalcon,    kMixtral, kQwen2Moe, kQwen3Moe,  kOlmoe,    kGptOss,     kDeepSeek2,
+                                     kDeepSeek3, kKimi2,   kMeasured};
 
 template <class Wanted>
 const ModelFamily& row_with(const std::string& what, Wanted wanted) {

@@ -45,6 +45,18 @@ struct UsualSizes {
   int key_value_heads = 0, head_dim = 0, positions = 0;
 };
 
+/// Keys of experts in the place of MLPs. nullptr: the config has no such key.
+struct ExpertKeys {
+  const char* count = nullptr;              ///< nullptr: every block has an MLP
+  const char* inner_size = nullptr;         ///< that of the MLPs
+  const char* shared_count = nullptr;       ///< of experts' sizes, that every token passes
+  const char* shared_inner_size = nullptr;  ///< the size of all these
+  const char* first_dense = nullptr;        ///< so many first layers have an MLP
+  const char* dense_layers = nullptr;       ///< a list of layers that have one
+  const char* every = nullptr;              ///< of the others every so many-th has experts; 1 is modelled
+  bool shared_gate = false, router_bias = false, correction_bias = false;
+};
+
 struct ModelFamily {
   const char* name = "";  ///< the config's "model_type"
   bool measured = false;  ///< no layers at all: parameters, and a time that somebody measured
@@ -92,6 +104,10 @@ struct ModelFamily {
   bool scaled_embeddings = false, scaled_branches = false, scaled_logits = false;
   WindowRule windows = WindowRule::kFull;
   SlidingRule sliding{};
+  bool attention_sinks = false;  ///< an element a head beside its scores
+  bool latent = false;           ///< multi-head latent attention
+  bool released_narrow = false;  ///< released with quantised weights, which are trained in the training's precision
+  ExpertKeys experts{};
 
   // Of its eager code.
   bool one_qkv_matrix = false;      ///< queries, keys and values are one product; or three

@@ -132,7 +132,8 @@ struct Training {
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
   Lora lora{};
-  Parallel parallel{};  ///< how a step splits its model
+  double expert_imbalance = 1;  ///< of the ranks that share experts: rows of the fullest over the mean, in each layer
+  Parallel parallel{};          ///< how a step splits its model
 
   bool operator==(const Training&) const = default;
 };

@@ -124,15 +124,15 @@ TEST(HfConfig, WhatIsNoRowIsRefusedInOneLineWithTheNearestThatCanBeHad) {
                     images = "it has an encoder of images or sound beside the text; give the text_config as a config";
   for (
       const auto& [config, what] : std::vector<std::pair<std::string, std::string>>{
-          {R"("model_type": "mixtral", "num_local_experts": 8, "num_experts_per_tok": 2)", experts},
-          {R"("model_type": "qwen3_moe", "num_experts": 128, "moe_intermediate_size": 768)", experts},
-          {R"("model_type": "gpt_oss", "num_local_experts": 32, "quantization_config": {"quant_method": "mxfp4"})",
+          {R"("model_type": "dbrx", "num_local_experts": 8, "num_experts_per_tok": 2)", experts},
+          {R"("model_type": "glm4_moe", "num_experts": 128, "moe_intermediate_size": 768)", experts},
+          {R"("model_type": "grok-1", "num_local_experts": 32, "quantization_config": {"quant_method": "mxfp4"})",
            experts},
-          {R"("model_type": "olmoe", "num_experts": 64)", experts},
+          {R"("model_type": "jetmoe", "num_experts": 64)", experts},
           {R"("model_type": "llama4", "text_config": {"model_type": "llama4_text"}, "vision_config": {"a": 1})",
            experts},
-          {R"("model_type": "deepseek_v3", "n_routed_experts": 256, "q_lora_rank": 1536, "quantization_config": {"a": 1})",
-           "it is a mixture of experts with latent attention; write"},
+          {R"("model_type": "longcat_flash", "n_routed_experts": 256, "q_lora_rank": 1536, "quantization_config": {"a": 1})",
+           "it is a mixture of experts with another latent attention; write"},
           {R"("model_type": "minicpm3", "q_lora_rank": 768, "kv_lora_rank": 256)", "multi-head latent attention"},
           {R"("model_type": "mamba2", "state_size": 128)", "it has state spaces or other recurrences"},
           {R"("model_type": "nemotron_h", "hybrid_override_pattern": "M-M*")",

@@ -67,7 +67,7 @@ TEST(ModelFamilies, TheShippedModelsHaveTheParametersOfTheirCheckpoints) {
     EXPECT_EQ(parameter_count(load_model(name)), parameters) << name;
 }
 
-TEST(ModelFamilies, FiftyNineModelsAreShippedAndTheirLayersHoldTheirParameters) {
+TEST(ModelFamilies, SeventyModelsAreShippedAndTheirLayersHoldTheirParameters) {
   Workload workload;
   workload.sequence_length = 128;
   int models = 0;
@@ -79,7 +79,7 @@ TEST(ModelFamilies, FiftyNineModelsAreShippedAndTheirLayersHoldTheirParameters) 
     }
     ++models;
   }
-  EXPECT_EQ(models, 59);
+  EXPECT_EQ(models, 72);
 }
 
 /// Pairs of a query and a key that it sees, one for one.
@@ -92,8 +92,22 @@ double pairs_of(int sequence, int window) {
 /// Multiply-adds of a token in matrix products, from the sizes.
 double products_of(const Model& m) {
   const double h = m.hidden_size, d = m.head_dim, q = m.num_attention_heads * d, kv = m.num_key_value_heads * d;
-  const double block = h * q + 2 * h * kv + q * h + (m.gated_mlp ? 3.0 : 2.0) * h * m.intermediate_size;
-  return m.num_hidden_layers * block + h * m.vocab_size;
+  double attention = h * q + 2 * h * kv + q * h;
+  if (const Latent& l = m.latent; l.key_value_rank > 0) {
+    const double a = m.num_attention_heads, values = a * l.value_dim;
+    attention = l.query_rank > 0 ? h * l.query_rank + l.query_rank * q : h * q;
+    attention +=
+        h * (l.key_value_rank + l.rotary_dim) + l.key_value_rank * (q - a * l.rotary_dim + values) + values * h;
+  }
+  const double of_inner = (m.gated_mlp ? 3.0 : 2.0) * h, experts = m.experts.count;
+  double all = h * m.vocab_size;
+  for (int i = 0; i < m.num_hidden_layers; ++i) {
+    all += attention;
+    all += has_experts(m, i)
+               ? h * experts + of_inner * (m.experts.per_token * m.experts.inner_size + m.experts.shared_inner_size)
+               : of_inner * m.intermediate_size;
+  }
+  return all;
 }
 
 // A training step takes 6 FLOPs a parameter that multiplies and token, and 12 d a head and pair: 6 (P - table) once
@@ -108,12 +122,13 @@ TEST(ModelFamilies, FlopsOfATokenAreThoseOfTwoFormulas) {
     for (int i = 0; i < model.num_hidden_layers; ++i) {
       const auto index = static_cast<std::size_t>(i);
       const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
-      attention += 12.0 * model.num_attention_heads * model.head_dim * pairs_of(4096, window) / 4096;
+      attention +=
+          6.0 * model.num_attention_heads * (model.head_dim + value_dim_of(model)) * pairs_of(4096, window) / 4096;
     }
     const double flops = model_flops(model, workload).value / 4096;
     double table = model.tie_word_embeddings ? 0 : 1.0 * model.vocab_size * model.hidden_size;
     if (model.learned_positions) table += 1.0 * model.max_position_embeddings * model.hidden_size;
-    const double by_parameters = 6 * (static_cast<double>(parameter_count(model)) - table) + attention;
+    const double by_parameters = 6 * (static_cast<double>(active_parameters(model)) - table) + attention;
     EXPECT_NEAR(flops / by_parameters, 1, 1e-3) << file.name;
     EXPECT_NEAR(flops / (6 * products_of(model) + attention), 1, 1e-3) << file.name;
   }

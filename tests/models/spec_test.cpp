@@ -70,7 +70,7 @@ TEST(ModelFamilies, EveryNameIsARowsOnce) {
   EXPECT_EQ(accocal, 1);
   EXPECT_STREQ(measured_family().name, "measured");
   EXPECT_STREQ(accocal_family().name, "gpt2");
-  EXPECT_THROW(family_of("mixtral"), std::logic_error);
+  EXPECT_THROW(family_of("mamba2"), std::logic_error);
   EXPECT_THROW(family_of(Model{}), std::logic_error);
 }
 

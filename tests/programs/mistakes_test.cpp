@@ -72,8 +72,8 @@ const std::vector<std::pair<std::string, std::string>> kSettings{
     {"/model=gpt3", "accosim list models"},
     {"/model=glm4.json", R"("glm4" is not modelled yet: nobody has written its row; the nearest is )"},
     {"/model=phi.json", R"("phi" is not modelled yet: attention and MLP run side by side)"},
-    {"/model=mixtral.json", R"("mixtral" is not modelled yet: it is a mixture of experts; write )"},
-    {"/model=deepseek.json", R"("deepseek_v3" is not modelled yet: it is a mixture of experts with latent attention)"},
+    {"/model=dbrx.json", R"("dbrx" is not modelled yet: it is a mixture of experts; write )"},
+    {"/model=longcat.json", R"("longcat_flash" is not modelled yet: it is a mixture of experts with another latent)"},
     {"/baseline=ddp", R"(add {"name": "ddp"} to "schedules")"},
     {R"(/schedules/0={"name":"fsdp"})", R"(FSDP is "zero3")"},
     {R"(/schedules/0={"name":"deepspeed"})", R"("zero1", "zero2" or "zero3", by its stage)"},
@@ -118,8 +118,8 @@ TEST(Mistakes, EachIsToldInWordsThatMendIt) {
   folder.write("mine.json", kMine);
   for (const char* const family : {"glm4", "phi"})
     folder.write(std::string(family) + ".json", std::string(R"({"model_type": ")") + family + R"("})");
-  folder.write("mixtral.json", R"({"model_type": "mixtral", "num_local_experts": 8})");
-  folder.write("deepseek.json", R"({"model_type": "deepseek_v3", "n_routed_experts": 256, "q_lora_rank": 1536})");
+  folder.write("dbrx.json", R"({"model_type": "dbrx", "num_local_experts": 8})");
+  folder.write("longcat.json", R"({"model_type": "longcat_flash", "n_routed_experts": 256, "q_lora_rank": 1536})");
   for (const char* const file : {"a.json", "all_reduce.log"}) folder.write(file, "{}");
   auto mistakes = kCommands;
   for (const auto& [set, leads_to] : kSettings) mistakes.push_back({{"compare", "mine.json", "--set", set}, leads_to});

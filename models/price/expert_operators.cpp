@@ -1,0 +1,211 @@
+#include "models/price/expert_operators.hpp"
+
+#include <utility>
+
+#include "models/spec/device.hpp"
+#include "models/spec/model_families.hpp"
+#include "models/spec/training.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr Bytes kWord{4};  ///< fp32
+constexpr Bytes kIndex{8};
+
+/// Of the rank with most rows.
+struct Rows {
+  double sent;       ///< of the rank's own tokens
+  double all;        ///< that its experts work on
+  double experts;    ///< that it has
+  double inner;      ///< of each, its part
+  int ranks;         ///< that have an expert's like between them
+  bool looped, own;  ///< a kernel an expert; a launch an expert
+};
+
+Rows rows_of(const Model& model, const Workload& workload, const Sizes& z) {
+  const Experts& experts = model.experts;
+  const double skew = z.expert_ranks > 1 ? workload.expert_imbalance : 1;
+  return {z.own_tokens * experts.per_token,
+          skew * z.tokens * experts.per_token,
+          1.0 * experts.count / z.expert_ranks,
+          1.0 * experts.inner_size / z.split.ranks,
+          z.expert_ranks,
+          z.implementation == Implementation::kEager,
+          z.implementation != Implementation::kCompiled};
+}
+
+/// Every kernel of it once for each expert.
+void repeat_for_each(const Rows& rows, Operator& op) {
+  if (!rows.looped) return;
+  for (std::vector<Kernel>* const kernels : {&op.forward, &op.backward})
+    for (Kernel& kernel : *kernels) kernel.launches *= static_cast<int>(rows.experts);
+  add_up(op);
+}
+
+/// A product of each expert's rows, in one kernel or one after the other.
+Kernel each_product(const Sizes& z, const Rows& rows, double m, double n, double k, Bytes out, bool merged,
+                    bool across) {
+  const Bytes operand = z.fp8 ? Bytes{1} : z.act;
+  Kernel kernel =
+      gemm_kernel({rows.looped ? 1 : rows.experts, m, n, k, operand, out, merged, GemmLayout::kAny, across});
+  kernel.repeats = rows.looped ? rows.experts : 1;
+  kernel.launches = rows.own ? static_cast<int>(rows.experts) : 1;
+  return kernel;
+}
+
+/// `outs` columns of each GEMM and expert. Keeps its input.
+Operator expert_product(const char* name, const Sizes& z, const Rows& rows, double in, const std::vector<double>& outs,
+                        double bias) {
+  Operator op;
+  op.name = name;
+  op.cls = OperatorClass::kGemm;
+  const double a = rows.all, each = a / rows.experts;
+  const bool fused = z.implementation == Implementation::kFused, merged = fused && !z.cast;
+  if (z.fp8) op.forward.push_back(fp8_cast(a * in, fused));
+  for (const double out : outs) {
+    if (z.fp8) {
+      op.forward.push_back(fp8_cast(rows.experts * in * out, fused));
+      op.backward.push_back(fp8_cast(a * out, fused));
+      if (!fused) op.backward.push_back(memory_kernel(Bytes{2 * (rows.experts * in * out + a * (in + out))}, 3));
+    }
+    op.forward.push_back(each_product(z, rows, each, out, in, z.act, false, false));
+    op.backward.push_back(each_product(z, rows, each, in, out, z.act, false, false));
+    op.backward.push_back(each_product(z, rows, in, out, each, merged ? z.grad : z.act, merged, true));
+    op.parameters += rows.experts * (in * out + (bias > 0 ? out : 0));
+    if (bias > 0) op.backward.push_back(memory_kernel(a * out * z.act));  // its gradient is a sum over the rows
+    for (int expert = 0; expert < (rows.looped ? rows.experts : 1); ++expert) {
+      op.tensors.push_back(rows.experts / (rows.looped ? rows.experts : 1) * in * out);
+      if (bias > 0) op.tensors.push_back(op.tensors.back() / in);
+    }
+  }
+  if (outs.size() > 1)  // the gradients of the shared input are added: two reads and a write
+    op.backward.push_back(memory_kernel(3.0 * a * in * z.act, rows.looped ? static_cast<int>(rows.experts) : 1));
+  op.activations = a * in * z.act;
+  op.of_experts = true;
+  add_up(op);
+  return op;
+}
+
+/// The router has the stream's tokens whole: its parameters are the same on all ranks that split the layer.
+Operator router(const Model& model, const Sizes& z) {
+  const Experts& experts = model.experts;
+  const double t = z.own_tokens, e = experts.count, k = experts.per_token;
+  Operator op;
+  op.name = "router";
+  op.cls = OperatorClass::kGemm;
+  // scores r w; choice r, and the best with their places w; their weights r w; probabilities and map w
+  const Bytes scores = t * e * (2 * kWord + kWord + kWord + Bytes{1}) + t * k * (kWord + kIndex + 2 * kWord);
+  const Kernel choice =
+      memory_kernel(scores, z.implementation == Implementation::kCompiled ? kCompiledRouterLaunches : kRouterLaunches);
+  op.forward = {gemm_kernel({1, t, e, z.hidden, z.act, kWord, false}), choice};
+  op.backward = {gemm_kernel({1, t, z.hidden, e, z.act, z.act, false}),
+                 gemm_kernel({1, z.hidden, e, t, z.act, z.act, false, GemmLayout::kAny, true}), choice};
+  op.tensors = {e * z.hidden};
+  if (experts.router_bias) op.tensors.push_back(e);
+  if (experts.correction_bias) op.tensors.push_back(e);
+  for (const double elements : op.tensors) op.parameters += elements;
+  op.alike = op.parameters;
+  op.activations = t * z.hidden * z.act + t * e * (kWord + Bytes{1});
+  add_up(op);
+  return in_16_bits(std::move(op), z);
+}
+
+/// A pass over so many elements both ways, read and written.
+Operator rows_moved(const char* name, const Sizes& z, const Rows& rows, double elements, int launches, double passes) {
+  const double efficiency = rows.looped ? kIndexEfficiency : kPermuteEfficiency;
+  const Kernel kernel = memory_kernel(2 * passes * elements * z.act, launches, efficiency);
+  Operator op = memory_op(name, {kernel}, {kernel});
+  if (launches > 1) repeat_for_each(rows, op);
+  return op;
+}
+
+/// Beside the rows a weight each.
+Operator exchange(const char* name, const Sizes& z, const Rows& rows, bool with_weights) {
+  Operator op = memory_op(name, {}, {});
+  const Bytes sent = rows.all / z.split.ranks * z.hidden * z.act, weights = rows.all / z.split.ranks * kWord;
+  for (const bool backward : {false, true}) {
+    op.messages.push_back({CollectiveKind::kAllToAll, sent, backward, Beside::kNothing, true});
+    if (with_weights) op.messages.push_back({CollectiveKind::kAllToAll, weights, backward, Beside::kNothing, true});
+  }
+  if (z.split.ranks == 1) return op;
+  const Bytes whole = rows.all * z.hidden * z.act;  // gathered where an expert is split, and scattered behind it
+  const auto tensor = [&](bool gather, bool backward) {
+    op.messages.push_back(
+        {gather ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter, whole, backward, Beside::kNothing});
+  };
+  tensor(with_weights, false);
+  tensor(!with_weights, true);
+  return op;
+}
+
+/// The MLP that every token passes, and the sum of both.
+void add_shared(const Model& model, const Sizes& z, Bytes input, std::vector<Operator>& ops) {
+  Sizes shared = z;
+  shared.ffn = 1.0 * model.experts.shared_inner_size / z.split.ranks;
+  const bool one = z.implementation == Implementation::kFused;
+  const std::vector<double> up =
+      one ? std::vector<double>{2 * shared.ffn} : std::vector<double>{shared.ffn, shared.ffn};
+  ops.push_back(product("shared expert up", shared, Split::kColumns, z.hidden, up, 0, input));
+  if (input == z.act) ops.back().activations = Bytes{0};  // the router keeps it
+  ops.push_back(activation(model, shared));
+  ops.back().name = "shared expert activation";
+  ops.push_back(product("shared expert down", shared, Split::kInner, shared.ffn, {z.hidden}, 0, z.act));
+  const Bytes row = z.own_tokens * z.hidden * z.act;
+  if (model.experts.shared_gate) {
+    Sizes own = z;
+    own.tokens = z.own_tokens;
+    own.split = {};
+    Operator gate = product("shared expert gate", own, Split::kColumns, z.hidden, {1}, 0, input);
+    gate.alike = gate.parameters;
+    gate.activations = row;  // what it scales
+    gate.forward.push_back(memory_kernel(2 * row, 2));
+    gate.backward.push_back(memory_kernel(3 * row, 2));
+    add_up(gate);
+    ops.push_back(std::move(gate));
+  }
+  ops.push_back(memory_op("expert sum", {memory_kernel(3 * row)}, {}));
+}
+
+}  // namespace
+
+void add_experts(const Model& model, const Workload& workload, const Sizes& z, std::vector<Operator>& ops) {
+  const Rows rows = rows_of(model, workload, z);
+  const Bytes input = model.norms != NormPlaces::kAfter ? norm_output(model, z) : z.stream;
+  if (model.norms != NormPlaces::kAfter) ops.push_back(norm("mlp norm", model, z));
+  ops.push_back(router(model, z));
+
+  const bool shared_out = rows.ranks > 1;
+  const double here = shared_out ? rows.sent : rows.all;
+  ops.push_back(rows_moved("permute", z, rows, here * z.hidden, rows.looped ? 3 : 1, 1));
+  if (!shared_out)  // tokens are gathered where experts are split
+    ops.back().messages = messages_of_columns(z.split, z.tokens * z.hidden * z.act, z.tokens * z.hidden * z.act);
+  for (TensorMessage& message : ops.back().messages) message.beside = Beside::kNothing;
+  if (shared_out) {
+    ops.push_back(exchange("dispatch", z, rows, true));
+    ops.push_back(rows_moved("sort", z, rows, rows.all * z.hidden, 1, 1));
+  }
+  const double columns = (model.gated_mlp ? 2 : 1) * rows.inner;
+  ops.push_back(expert_product("expert up", z, rows, z.hidden,
+                               model.gated_mlp && rows.looped && !family_of(model).one_gate_up_matrix
+                                   ? std::vector<double>{rows.inner, rows.inner}
+                                   : std::vector<double>{columns},
+                               model.mlp_bias ? 1 : 0));
+  Sizes each = z;
+  each.tokens = rows.all;
+  each.ffn = rows.inner;
+  ops.push_back(activation(model, each));
+  ops.back().name = "expert activation";
+  repeat_for_each(rows, ops.back());
+  ops.push_back(expert_product("expert down", z, rows, rows.inner, {z.hidden}, model.mlp_bias ? 1 : 0));
+  if (shared_out) {
+    ops.push_back(rows_moved("unsort", z, rows, rows.all * z.hidden, 1, 1));
+    ops.push_back(exchange("combine", z, rows, false));
+  }
+  // Eager: rows are weighed, and added to those that are there; backward the weights have a gradient.
+  ops.push_back(rows_moved("unpermute", z, rows, here * z.hidden, rows.looped ? 2 : 1, rows.looped ? 2.5 : 1));
+  if (!shared_out) ops.back().messages = messages_of_inner(z.split, z.tokens * z.hidden * z.act);
+  ops.back().activations = rows.looped ? here * z.hidden * z.act : here * kWord;
+  if (model.experts.shared_inner_size > 0) add_shared(model, z, input, ops);
+}
+
+}  // namespace accosim

@@ -1,0 +1,41 @@
+// Operators of a block with routed experts in the place of its MLP, as Megatron-LM (core/transformer/moe) and
+// transformers' models have them.
+//
+// T tokens, K experts each, so that A = T K rows arrive at a rank; E experts of inner size f, of which a rank has E /
+// e. An element of a row: w bytes; h the width.
+//   router            T x E x h; scores, the K best and their weights in fp32: of T E and T K elements
+//   permute           rows gathered in the order of their experts: read and written, 2 A h w; backward summed, the same
+//   expert up, down   a product for each expert of A / (E / e) rows; 6 A h f FLOPs forward where gated, 4 A h f
+//   otherwise unpermute         K rows of a token summed by their weights: 2 A h w, and backward the same
+#pragma once
+
+#include <vector>
+
+#include "models/price/operator.hpp"
+#include "models/price/operators.hpp"
+#include "models/spec/model.hpp"
+
+namespace accosim {
+
+/// From the stream to the output of experts, with the norm before and what is beside them.
+///
+/// The products of all experts of a rank are one kernel in compiled code (torch._grouped_mm) and on several streams in
+/// merged code (Transformer Engine's GroupedLinear), whose host launches each expert's; eager code has a loop over the
+/// experts with a GEMM, and what lies between, for each. Merged and compiled code weighs the rows before the second
+/// product, eager code behind it, and keeps its output for that.
+///
+/// With experts over e ranks (ModelShare::experts) rows are sent to the ranks of their experts and back, in two
+/// exchanges forward and two backward, of all rows of a rank, and the weights with them, in fp32; a rank sorts what
+/// arrives. The fullest rank has Workload::expert_imbalance times the mean; all wait for it. Of ranks that split
+/// tensors each has its part of every expert's inner size: they gather the rows, or where experts are not shared the
+/// tokens.
+void add_experts(const Model& model, const Workload& workload, const Sizes& z, std::vector<Operator>& ops);
+
+/// Small kernels between the router's product and the map of rows, forward: scores, groups, choice, weights, counts
+/// (core/transformer/moe/moe_utils.py), of which a compiler joins some. Fusions of them are off by default. Not
+/// measured.
+inline constexpr int kRouterLaunches = 12, kCompiledRouterLaunches = 4;
+/// Of the streaming bandwidth what a kernel of its own reaches that gathers rows, and what indexing does. Not measured.
+inline constexpr double kPermuteEfficiency = 0.7, kIndexEfficiency = 0.2;
+
+}  // namespace accosim
