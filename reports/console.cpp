@@ -62,7 +62,7 @@ bool extrapolates(const RunResult& result) {
 }
 
 /// Places of the columns by which one decides, the most important first; the others come behind them in their order.
-constexpr int kDecide[] = {10, 20, 70, 40, 46, 160, 15, 80, 90, 30, 45, 50};
+constexpr int kDecide[] = {10, 160, 20, 70, 40, 46, 15, 80, 90, 30, 45, 50};
 
 /// When the column at `place` gets room.
 int turn_of(int place) {

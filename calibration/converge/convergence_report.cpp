@@ -319,8 +319,9 @@ std::string larger_markdown(const ConvergenceReport& report, const std::string& 
 
 std::string convergence_svg(const ConvergenceReport& report) {
   constexpr double kWidth = 1000;
-  return accosim::convergence_svg(accosim::read_curves(convergence_json(report), "the document"),
-                                  accosim::Theme::kLight, kWidth);
+  const accosim::MeasuredCurves curves = accosim::read_curves(convergence_json(report), "the document");
+  return accosim::curves_svg(accosim::kConvergenceFigure, accosim::convergence_panels(curves), accosim::Theme::kLight,
+                             kWidth);
 }
 
 }  // namespace accocal

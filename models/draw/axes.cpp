@@ -57,6 +57,12 @@ TimeUnit time_unit(Seconds longest) {
   return {Seconds{1e-9}, "ns"};
 }
 
+double room_for_rows(const std::vector<Tick>& ticks, const std::string& unit) {
+  double room = 0;
+  for (const Tick& tick : ticks) room = std::max(room, text_width(tick.label + unit, 12));
+  return room + 10;
+}
+
 void draw_rows(Svg& svg, const std::vector<Tick>& ticks, const Scale& y, double left, double right,
                const std::string& unit) {
   for (const Tick& tick : ticks) {
@@ -66,19 +72,22 @@ void draw_rows(Svg& svg, const std::vector<Tick>& ticks, const Scale& y, double 
   }
 }
 
-void draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, double top, double bottom,
-                  const std::string& title) {
+double draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, double top, double bottom,
+                    const std::string& title) {
   for (const Tick& tick : ticks) {
     const double at = x.at(tick.value);
     svg.line(at, top, at, bottom, {svg.ground().grid});
     svg.text(at, bottom + 16, tick.label, {.anchor = Anchor::kMiddle});
   }
   // In the middle of the axis, or as near to it as the picture's edges let it be.
-  constexpr double kEdge = 2;
-  const std::string shown = cut_to_pixels(title, svg.width() - 2 * kEdge, 12);
-  const double half = text_width(shown, 12) / 2 + kEdge;
-  svg.text(std::clamp((x.from + x.to) / 2, half, svg.width() - half), bottom + 34, shown,
-           {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
+  constexpr double kEdge = 2, kLabels = 34, kBelow = 12;
+  double y = bottom + kLabels;
+  for (const std::string& line : lines_in_pixels(title, svg.width() - 2 * kEdge, 12)) {
+    const double half = text_width(line, 12) / 2 + kEdge;
+    y = svg.lines(std::clamp((x.from + x.to) / 2, half, svg.width() - half), y, {line},
+                  {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
+  }
+  return std::max(y - 15, bottom + kLabels) + kBelow;
 }
 
 }  // namespace accosim

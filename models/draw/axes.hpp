@@ -36,8 +36,11 @@ TimeUnit time_unit(Seconds longest);
 /// Lines across at the ticks, from `left` to `right` pixels, with their labels left of them.
 void draw_rows(Svg& svg, const std::vector<Tick>& ticks, const Scale& y, double left, double right,
                const std::string& unit = "");
-/// Lines down at the ticks, from `top` to `bottom` pixels, with their labels below, and `title` below these at the end.
-void draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, double top, double bottom,
-                  const std::string& title);
+/// Pixels that the labels of draw_rows() need left of the axis.
+double room_for_rows(const std::vector<Tick>& ticks, const std::string& unit = "");
+/// Lines down at the ticks, from `top` to `bottom` pixels, with their labels below, and `title` below these. Returns
+/// where the picture goes on.
+double draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, double top, double bottom,
+                    const std::string& title);
 
 }  // namespace accosim

@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace accosim {
 namespace {
 
-constexpr double kTop = 40, kHeight = 300, kBelow = 50, kLeft = 64, kMargin = 14;
+constexpr double kMargin = 14;
 constexpr double kSample = 22;  // pixels of a line beside its name
 constexpr double kLine = 15;    // pixels from one name to the next
-
-const SeriesLook& look_of(int series) { return series_look(static_cast<std::size_t>(series)); }
-
-/// In print the fills' greys would be too light for lines: dark and middle grey in turn, beside the dashes.
-Stroke stroke_of(int series, Theme theme) {
-  const Hue hue = theme != Theme::kPrint ? look_of(series).fill.hue : series % 2 == 0 ? Hue::kInk : Hue::kBlue;
-  return {colour_of(hue, theme), 1.7, look_of(series).dashes};
-}
+constexpr double kName = kSample + 14;
 
 /// The runs of a curve between `low` and `high`, which begin and end where it crosses them: drawn along the edge, what
 /// lies outside would look like a plateau.
@@ -53,12 +47,14 @@ std::vector<std::vector<Point>> within(const std::vector<Point>& points, double 
   return runs;
 }
 
-/// Pixels right of the panels, for the longest name of a curve.
-double room_for_names(const std::vector<CurvePanel>& panels, double width) {
+/// Pixels right of the panels, for the longest name of a curve; nothing where they stand below.
+std::optional<double> room_for_names(const std::vector<CurvePanel>& panels, double width) {
+  constexpr double kMost = 0.36;  // of the width
   double longest = 0;
   for (const CurvePanel& panel : panels)
     for (const ChartCurve& curve : panel.curves) longest = std::max(longest, text_width(curve.name, 12));
-  return std::min(longest + 14 + kSample + kMargin, width / 3);
+  const double room = longest + kName + kMargin + 1;
+  return room <= kMost * width ? std::optional(room) : std::nullopt;
 }
 
 void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, const Scale& x, const Scale& y) {
@@ -68,14 +64,22 @@ void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, cons
   std::vector<Point> band;
   for (std::size_t i = 0; i < curve.high.size(); ++i) band.push_back(at(curve.points[i].x, curve.high[i]));
   for (std::size_t i = curve.low.size(); i-- > 0;) band.push_back(at(curve.points[i].x, curve.low[i]));
+  const Stroke stroke = stroke_of(curve.look, svg.theme());
   constexpr double kBand = 0.15;  // opacity
-  if (!band.empty())
-    svg.path(line_shape(band) + "z", colour_of(look_of(curve.series).fill.hue, svg.theme()), {}, kBand);
+  // In print bands are told apart by their edges.
+  const Stroke edge = svg.theme() == Theme::kPrint ? Stroke{stroke.colour, 0.6, stroke.dashes} : Stroke{};
+  if (!band.empty()) svg.path(line_shape(band) + "z", stroke.colour, edge, kBand);
   for (const std::vector<Point>& run : within(curve.points, panel.low, panel.high)) {
     std::vector<Point> line;
     for (const Point& point : run) line.push_back(at(point.x, point.y));
-    svg.path(line_shape(line), "none", stroke_of(curve.series, svg.theme()));
+    svg.path(line_shape(line), "none", stroke);
   }
+}
+
+/// A line of its look, and its name as far as the picture has room.
+void draw_name(Svg& svg, const ChartCurve& curve, double x, double y) {
+  svg.line(x, y, x + kSample, y, stroke_of(curve.look, svg.theme()));
+  svg.text(x + kSample + 6, y + 4, cut_to_pixels(curve.name, svg.width() - kMargin - x - kSample - 6, 12));
 }
 
 /// Names beside the curves' ends, at least a line apart, none below the panel.
@@ -90,50 +94,57 @@ void draw_names(Svg& svg, const CurvePanel& panel, const Scale& y, double left) 
   double lowest = y.from;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry, lowest -= kLine)
     entry->first = std::min(entry->first, lowest);
-  for (const auto& [at, curve] : entries) {
-    svg.line(left + 8, at, left + 8 + kSample, at, stroke_of(curve->series, svg.theme()));
-    svg.text(left + 14 + kSample, at + 4, cut_to_pixels(curve->name, svg.width() - kMargin - left - 14 - kSample, 12));
+  for (const auto& [at, curve] : entries) draw_name(svg, *curve, left + 8, at);
+}
+
+/// Returns where to go on.
+double draw_names_below(Svg& svg, const CurvePanel& panel, double top) {
+  double x = kMargin, y = top;
+  for (const ChartCurve& curve : panel.curves) {
+    if (curve.points.empty()) continue;
+    const double wide = kName + text_width(curve.name, 12);
+    if (x > kMargin && x + wide > svg.width() - kMargin) {
+      x = kMargin;
+      y += kLine;
+    }
+    draw_name(svg, curve, x, y);
+    x += wide + 10;
   }
+  return y + kLine;
 }
 
-/// In two lines where one is too short.
-void draw_title(Svg& svg, const std::string& title, double top) {
-  const double room = svg.width() - kLeft - kMargin;
-  const TextStyle style{.size = 13, .bold = true};
-  std::size_t end = title.size();
-  while (end != std::string::npos && end > 0 && text_width(title.substr(0, end), 13, true) > room)
-    end = title.rfind(' ', end - 1);
-  if (end == title.size() || end == std::string::npos || end == 0)
-    return svg.text(kLeft, top - 14, cut_to_pixels(title, room, 13, true), style);
-  svg.text(kLeft, top - 24, title.substr(0, end), style);
-  svg.text(kLeft, top - 8, cut_to_pixels(title.substr(end + 1), room, 13, true), style);
-}
-
-void draw_panel(Svg& svg, const CurvePanel& panel, double top, double names) {
-  const double right = svg.width() - names, bottom = top + kHeight;
-  const Scale x{panel.least_x, panel.most_x, kLeft, right}, y{panel.low, panel.high, bottom, top};
-  draw_title(svg, panel.title, top);
-  const int columns = static_cast<int>((right - kLeft) / 60);
-  draw_columns(svg, panel.x_ticks.empty() ? nice_ticks(panel.least_x, panel.most_x, columns) : panel.x_ticks, x, top,
-               bottom, panel.x_title);
-  constexpr int kMostRows = 12;
-  draw_rows(svg, nice_ticks(panel.low, panel.high, kMostRows), y, kLeft, right, panel.y_unit);
+/// Returns where the next panel is.
+double draw_panel(Svg& svg, const CurvePanel& panel, double top, std::optional<double> names) {
+  constexpr double kLeast = 170, kMost = 300;
+  const double height = std::clamp(svg.width() / 2, kLeast, kMost);
+  const std::vector<Tick> rows = nice_ticks(panel.low, panel.high, static_cast<int>(height / 25));
+  const double left = kMargin + room_for_rows(rows, panel.y_unit), right = svg.width() - names.value_or(kMargin + 8);
+  const double wide = svg.width() - 2 * kMargin;
+  const std::vector<std::string> title = lines_in_pixels(panel.title, wide, 13, true);
+  double y = svg.lines(kMargin, top + kMargin + 12, title, {.size = 13, .bold = true});
+  y = svg.lines(kMargin, y, lines_in_pixels(panel.y_title, wide, 12), {.colour = svg.ground().dim});
+  const double first = y - 6, bottom = first + height;
+  const Scale across{panel.least_x, panel.most_x, left, right}, up{panel.low, panel.high, bottom, first};
+  const std::vector<Tick> columns = panel.x_ticks.empty()
+                                        ? nice_ticks(panel.least_x, panel.most_x, static_cast<int>((right - left) / 60))
+                                        : panel.x_ticks;
+  y = draw_columns(svg, columns, across, first, bottom, panel.x_title);
+  draw_rows(svg, rows, up, left, right, panel.y_unit);
   for (const double limit : panel.limits)
-    svg.line(kLeft, y.at(limit), right, y.at(limit), {svg.ground().ink, 1, "5 4"});
-  for (const ChartCurve& curve : panel.curves) draw_curve(svg, curve, panel, x, y);
-  draw_names(svg, panel, y, right);
+    svg.line(left, up.at(limit), right, up.at(limit), {svg.ground().ink, 1, "5 4"});
+  for (const ChartCurve& curve : panel.curves) draw_curve(svg, curve, panel, across, up);
+  if (!names) return draw_names_below(svg, panel, y + 8);
+  draw_names(svg, panel, up, right);
+  return y;
 }
 
 }  // namespace
 
 std::string curves_svg(const std::string& title, const std::vector<CurvePanel>& panels, Theme theme, double width) {
   Svg svg(theme, width, title);
-  const double names = room_for_names(panels, width);
+  const std::optional<double> names = room_for_names(panels, width);
   double top = 0;
-  for (const CurvePanel& panel : panels) {
-    draw_panel(svg, panel, top + kTop, names);
-    top += kTop + kHeight + kBelow;
-  }
+  for (const CurvePanel& panel : panels) top = draw_panel(svg, panel, top, names);
   return svg.take(top);
 }
 

@@ -70,19 +70,6 @@ const Ground& ground_of(Theme theme) {
   return theme == Theme::kLight ? kLight : theme == Theme::kDark ? kDark : kPrint;
 }
 
-const SeriesLook& series_look(std::size_t n) {
-  static constexpr std::array<SeriesLook, 9> kLooks = {{{{Hue::kGrey}, "4 3"},
-                                                        {{Hue::kSky}, ""},
-                                                        {{Hue::kOrange, Pattern::kDots}, "9 3"},
-                                                        {{Hue::kGreen, Pattern::kVertical}, "2 2"},
-                                                        {{Hue::kVermillion, Pattern::kRising}, ""},
-                                                        {{Hue::kPurple, Pattern::kHorizontal}, "9 2 2 2"},
-                                                        {{Hue::kBlue, Pattern::kFalling}, ""},
-                                                        {{Hue::kInk, Pattern::kCross}, "4 3"},
-                                                        {{Hue::kYellow}, "2 2"}}};
-  return kLooks[n % kLooks.size()];
-}
-
 const char* colour_of(Hue hue, Theme theme) {
   if (hue == Hue::kPaper) return ground_of(theme).paper;
   if (hue == Hue::kInk) return ground_of(theme).ink;
@@ -115,6 +102,31 @@ std::string cut_to_pixels(std::string_view text, double width, double size, bool
     if (used <= room) cut = whole;
   }
   return whole;
+}
+
+std::vector<std::string> lines_in_pixels(std::string_view text, double width, double size, bool bold,
+                                         std::size_t most) {
+  std::vector<std::string> lines;
+  std::string line;
+  constexpr std::size_t kMostText = 2000;  // bytes: more fill no picture
+  std::string_view rest = text.substr(0, kMostText);
+  while (!rest.empty()) {
+    const std::size_t blank = std::min(rest.find(' '), rest.size());
+    const std::string longer = (line.empty() ? "" : line + " ") + std::string(rest.substr(0, blank));
+    const bool last = lines.size() + 1 == most;
+    if (line.empty() || text_width(longer, size, bold) <= width) {
+      line = longer;
+      rest.remove_prefix(std::min(blank + 1, rest.size()));
+    } else if (last) {
+      line += " " + std::string(rest);
+      break;
+    } else {
+      lines.push_back(cut_to_pixels(line, width, size, bold));
+      line.clear();
+    }
+  }
+  if (!line.empty()) lines.push_back(cut_to_pixels(line, width, size, bold));
+  return lines;
 }
 
 std::string pixels(double value) {
@@ -169,6 +181,15 @@ void Svg::text(double x, double y, std::string_view text, const TextStyle& style
   if (style.bold) body_ += " font-weight=\"bold\"";
   if (style.halo) body_ += fmt::format(" stroke=\"{}\" stroke-width=\"3\" paint-order=\"stroke\"", ground().paper);
   body_ += ">" + in_xml(text) + "</text>\n";
+}
+
+double Svg::lines(double x, double y, const std::vector<std::string>& texts, const TextStyle& style) {
+  constexpr double kApart = 1.25;  // of the letters' size
+  for (const std::string& each : texts) {
+    text(x, y, each, style);
+    y += kApart * style.size;
+  }
+  return y;
 }
 
 std::string Svg::take(double height) const {

@@ -34,14 +34,6 @@ struct Fill {
   Pattern pattern = Pattern::kPlain;
 };
 
-/// How the n-th of several things is drawn, in every picture and on the page (reports/page/src/sweep.js has the same
-/// colours): the fill of an area, and the colour and dashes of a line.
-struct SeriesLook {
-  Fill fill;
-  const char* dashes;
-};
-const SeriesLook& series_look(std::size_t n);
-
 struct Box {
   double x = 0, y = 0, width = 0, height = 0;
 };
@@ -67,6 +59,13 @@ double text_width(std::string_view text, double size, bool bold = false);
 /// The text, cut with an ellipsis at its end where it is wider than `width` pixels. Harmful characters are "?".
 std::string cut_to_pixels(std::string_view text, double width, double size, bool bold = false);
 
+/// The text in lines of at most `width` pixels, broken at blanks; a longer word, and what would be more than `most`
+/// lines, is cut.
+std::vector<std::string> lines_in_pixels(std::string_view text, double width, double size, bool bold = false,
+                                         std::size_t most = 4);
+/// Letters of this size are printed at 7 points: nothing is smaller.
+inline constexpr double kLeastLetters = 7 * 96.0 / 72;
+
 /// Stands near the begin of every document, so that a file of ours is known again.
 inline constexpr const char* kDrawnByUs = "<desc>drawn by accosim</desc>";
 
@@ -90,6 +89,8 @@ class Svg {
   /// `shape` in SVG's path commands.
   void path(const std::string& shape, const std::string& fill, const Stroke& stroke = {}, double opacity = 1);
   void text(double x, double y, std::string_view text, const TextStyle& style = {});
+  /// Lines below each other, the first with its base at `y`; returns where the next one would be.
+  double lines(double x, double y, const std::vector<std::string>& texts, const TextStyle& style = {});
   /// The whole document, so high.
   std::string take(double height) const;
 

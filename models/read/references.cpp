@@ -70,6 +70,10 @@ std::optional<JsonValue> References::open(const std::string& path) {
         fmt::format("{}: holds the rows of a sweep, and no scenario: draw them with accosim plot --kind "
                     "curve or map, or with accosim report",
                     printable(path, 300))};
+  const bool yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+  if (!document.whole && !piped && yaml && fs::exists(path))
+    document.errors = {fmt::format("{}: this is YAML; write it as JSON, like {}", printable(path, 300),
+                                   "scenarios/mixed_a100_v100.json")};
   for (std::string& error : document.errors) diagnostics_.errors.push_back(std::move(error));
   if (!document.whole) return std::nullopt;
   begin_at(path);

@@ -7,7 +7,6 @@
 #include <cstddef>
 
 #include "models/base/statistics.hpp"
-#include "models/draw/curves.hpp"
 #include "models/fit/document.hpp"
 
 namespace accosim {
@@ -90,7 +89,7 @@ std::vector<Estimate> differences(const Algorithm& algorithm, const Algorithm& b
 }
 
 /// Before a twentieth of the run all fall alike, and would press the rest together.
-CurvePanel losses(const MeasuredCurves& measured) {
+CurvePanel losses(const MeasuredCurves& measured, const std::vector<SeriesLook>& looks) {
   CurvePanel panel;
   panel.title = fmt::format("{}, mean of {} seeds; every update is of {:g} samples", kConvergenceTitle,
                             measured.algorithms.front().curves.size(), measured.batch_samples);
@@ -99,7 +98,7 @@ CurvePanel losses(const MeasuredCurves& measured) {
   panel.low = 1e300;
   panel.high = 0;
   for (std::size_t a = 0; a < measured.algorithms.size(); ++a) {
-    ChartCurve curve{measured.algorithms[a].name, static_cast<int>(a), {}, {}, {}};
+    ChartCurve curve{measured.algorithms[a].name, looks[a], {}, {}, {}};
     constexpr double kStart = 0.05;
     for (const LossPoint& point : mean_of_seeds(measured.algorithms[a])) {
       panel.low = std::min(panel.low, point.loss);
@@ -116,7 +115,7 @@ CurvePanel losses(const MeasuredCurves& measured) {
 }
 
 /// Wide enough for where they end; what is further away before is cut.
-CurvePanel over_the_first(const MeasuredCurves& measured) {
+CurvePanel over_the_first(const MeasuredCurves& measured, const std::vector<SeriesLook>& looks) {
   const Algorithm& base = measured.algorithms.front();
   CurvePanel panel;
   panel.title = fmt::format("Loss over {}'s, paired by seed, with 90 % intervals (cut at the edges); dashed: +-{:g} %",
@@ -131,7 +130,7 @@ CurvePanel over_the_first(const MeasuredCurves& measured) {
     const std::vector<Estimate> estimates = differences(measured.algorithms[a], base);
     // Of one whose updates are the base's there is nothing to see.
     if (std::all_of(estimates.begin(), estimates.end(), [](const Estimate& e) { return e.value == 0; })) continue;
-    ChartCurve curve{measured.algorithms[a].name, static_cast<int>(a), {}, {}, {}};
+    ChartCurve curve{measured.algorithms[a].name, looks[a], {}, {}, {}};
     for (std::size_t i = 0; i < estimates.size(); ++i) {
       curve.points.push_back({base.curves.front()[i].updates, estimates[i].value});
       curve.low.push_back(estimates[i].low);
@@ -151,7 +150,8 @@ CurvePanel over_time(const MeasuredCurves& measured, CurvePanel panel) {
   panel.most_x = 0;
   std::vector<ChartCurve> curves;
   for (ChartCurve& curve : panel.curves) {
-    const Algorithm& algorithm = measured.algorithms[static_cast<std::size_t>(curve.series)];
+    const Algorithm& algorithm =
+        *std::ranges::find(measured.algorithms, curve.name, [](const Algorithm& each) { return each.name; });
     // A warm-up has an update time of its own, which was not measured.
     const bool two_speeds = algorithm.name.find("-warmup") != std::string::npos;
     if (two_speeds || !(algorithm.update_time > Seconds{0})) continue;
@@ -181,13 +181,16 @@ MeasuredCurves read_curves(const std::string& text, const std::string& name) {
   return out;
 }
 
-std::string convergence_svg(const MeasuredCurves& curves, Theme theme, double width) {
-  std::vector<CurvePanel> panels = {losses(curves), over_the_first(curves)};
+std::vector<CurvePanel> convergence_panels(const MeasuredCurves& curves) {
+  std::vector<std::string> names;
+  for (const MeasuredCurves::Algorithm& each : curves.algorithms) names.push_back(each.name);
+  const std::vector<SeriesLook> looks = looks_of(names);
+  std::vector<CurvePanel> panels = {losses(curves, looks), over_the_first(curves, looks)};
   if (!curves.network.empty()) {
     CurvePanel timed = over_time(curves, panels.front());
     if (!timed.curves.empty()) panels.push_back(std::move(timed));
   }
-  return curves_svg("Convergence, measured", panels, theme, width);
+  return panels;
 }
 
 }  // namespace accosim

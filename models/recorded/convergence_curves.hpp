@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/draw/svg.hpp"
+#include "models/draw/curves.hpp"
 
 namespace accosim {
 
@@ -32,7 +32,9 @@ MeasuredCurves read_curves(const std::string& text, const std::string& name);
 
 /// The mean loss over updates; how far it is from the first algorithm's, paired by seed, with its interval; and where
 /// times were measured the loss over time.
-std::string convergence_svg(const MeasuredCurves& curves, Theme theme, double width);
+std::vector<CurvePanel> convergence_panels(const MeasuredCurves& curves);
+/// What a screen reader says of them.
+inline constexpr const char* kConvergenceFigure = "Convergence, measured";
 /// The title of the first panel begins so.
 inline constexpr const char* kConvergenceTitle = "Held-out loss (nats a token)";
 

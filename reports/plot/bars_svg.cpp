@@ -49,30 +49,45 @@ struct BarChart {
 
 constexpr double kBar = 24, kListLine = 14, kSmall = 10.5, kGap = 12;
 
+/// Pixels left and right of the bars or, where these would have too little room, names and totals above them.
 struct Columns {
-  double names, totals;  // pixels left and right of the bars
+  double names = 0, totals = 0;
+  bool above = false;
 };
 
 Columns columns_of(const BarChart& chart, double width) {
-  Columns columns{0, 0};
+  Columns columns;
   for (const Bar& bar : chart.bars) {
     columns.names = std::max({columns.names, text_width(bar.name, 12, true), text_width(bar.detail, kSmall)});
     columns.totals = std::max(columns.totals, text_width(bar.total, 11));
   }
-  constexpr double kMostNames = 0.24, kMostTotals = 0.4;  // in a narrow picture the total says more than the bar
-  return {std::min(columns.names, kMostNames * width) + kGap, std::min(columns.totals, kMostTotals * width) + kGap + 1};
+  constexpr double kMostNames = 0.24, kMostTotals = 0.4;
+  columns.names = std::min(columns.names, kMostNames * width) + kGap;
+  columns.totals += kGap + 1;
+  if (columns.totals > kMostTotals * width) columns = {0, 0, true};
+  return columns;
 }
 
 /// A bar as it is laid out: what does not fit into its parts is listed below, a line an entry.
 struct Row {
   std::vector<bool> brief, labelled;  // by part
-  std::vector<std::string> below;
-  double height() const { return kBar + 26 + std::max(1.0, static_cast<double>(below.size())) * kListLine; }
+  std::vector<std::string> names, detail, total, below;
+  double above = 0;  ///< pixels that they need above the bar
+  double height() const {
+    const double listed = std::max(1.0, static_cast<double>(below.size())) * kListLine;
+    const double beside = above > 0 ? 0 : static_cast<double>(names.size() + detail.size()) * 15 - kBar;
+    return above + kBar + 26 + std::max(listed, beside);
+  }
 };
 
-Row row_of(const Bar& bar, const Scale& x, double width) {
+Row row_of(const Bar& bar, const Scale& x, const Columns& columns, double width) {
   Row row;
-  const double room = width - kPlotMargin - x.from;
+  const double room = width - kPlotMargin - x.from, whole = width - 2 * kPlotMargin;
+  const double names = columns.above ? whole : columns.names - 8;
+  row.names = lines_in_pixels(bar.name, names, 12, true);
+  row.detail = lines_in_pixels(bar.detail, names, kSmall);
+  row.total = lines_in_pixels(bar.total, columns.above ? whole : columns.totals - kGap, 11);
+  if (columns.above) row.above = static_cast<double>(row.names.size() + row.detail.size() + row.total.size()) * 15 + 6;
   for (const BarPart& part : bar.parts) {
     const double wide = x.at(part.value) - x.at(0);
     const bool fits = label_fits(part.text, wide, kSmall), brief = !fits && label_fits(part.brief, wide, kSmall);
@@ -80,19 +95,19 @@ Row row_of(const Bar& bar, const Scale& x, double width) {
     row.labelled.push_back(fits || brief);
     if (fits || brief || part.value <= 0) continue;
     const std::string entry = part.name + " " + part.text;
-    if (row.below.empty() || text_width(row.below.back() + ", " + entry, kSmall) > room)
-      row.below.push_back(entry);
-    else
+    if (!row.below.empty() && text_width(row.below.back() + ", " + entry, kSmall) <= room)
       row.below.back() += ", " + entry;
+    else
+      for (std::string& line : lines_in_pixels(entry, room, kSmall)) row.below.push_back(std::move(line));
   }
   return row;
 }
 
 void draw_bar(Svg& svg, const Bar& bar, const std::vector<Use>& uses, const Row& row, const Scale& x, double top) {
-  const double names = x.from - kPlotMargin - 8;
-  svg.text(kPlotMargin, top + 12, cut_to_pixels(bar.name, names, 12, true), {.bold = true});
-  svg.text(kPlotMargin, top + 26, cut_to_pixels(bar.detail, names, kSmall),
-           {.size = kSmall, .colour = svg.ground().dim});
+  double y = svg.lines(kPlotMargin, top + 12 - (row.above > 0 ? 8 : 0), row.names, {.bold = true});
+  y = svg.lines(kPlotMargin, y, row.detail, {.size = kSmall, .colour = svg.ground().dim});
+  if (row.above > 0) svg.lines(kPlotMargin, y, row.total, {.size = 11});
+  top += row.above;
   double value = 0;
   for (std::size_t i = 0; i < bar.parts.size(); ++i) {
     const BarPart& part = bar.parts[i];
@@ -105,11 +120,8 @@ void draw_bar(Svg& svg, const Bar& bar, const std::vector<Use>& uses, const Row&
   }
   if (bar.high > bar.low) draw_whisker(svg, x.at(bar.low), x.at(bar.high), top - 6, 3.5);
   if (bar.limit) svg.line(x.at(*bar.limit), top - 4, x.at(*bar.limit), top + kBar + 4, {svg.ground().ink, 2.5});
-  const double totals = svg.width() - kPlotMargin - x.to - kGap;
-  svg.text(x.to + kGap, top + kBar / 2 + 4, cut_to_pixels(bar.total, totals, 11), {.size = 11});
-  for (std::size_t i = 0; i < row.below.size(); ++i)
-    svg.text(x.from, top + kBar + kListLine * (static_cast<double>(i) + 1), row.below[i],
-             {.size = kSmall, .colour = svg.ground().dim, .halo = true});
+  if (row.above == 0) svg.lines(x.to + kGap, top + kBar / 2 + 4, row.total, {.size = 11});
+  svg.lines(x.from, top + kBar + kListLine, row.below, {.size = kSmall, .colour = svg.ground().dim, .halo = true});
 }
 
 /// Of the uses those that a bar has a part of.
@@ -123,7 +135,8 @@ std::vector<LegendEntry> legend_of(const BarChart& chart) {
   std::vector<LegendEntry> legend;
   for (std::size_t use = 0; use < there.size(); ++use)
     if (there[use]) legend.push_back({chart.uses[use].name, chart.uses[use].fill, LegendEntry::Shape::kBox});
-  legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
+  if (std::ranges::any_of(chart.bars, [](const Bar& bar) { return bar.high > bar.low; }))
+    legend.push_back({"80 % interval", {}, LegendEntry::Shape::kWhisker});
   if (limited) legend.push_back({"capacity", {}, LegendEntry::Shape::kLine});
   return legend;
 }
@@ -131,7 +144,7 @@ std::vector<LegendEntry> legend_of(const BarChart& chart) {
 /// Parts that are too narrow for their number are listed below their bar.
 std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   Svg svg(style.theme, style.width, chart.heading.title);
-  const double top = draw_legend(svg, legend_of(chart), draw_heading(svg, chart.heading)) + 8;
+  const double top = draw_legend(svg, legend_of(chart), draw_heading(svg, titled(chart.heading, style))) + 8;
   double most = 0;
   for (const Bar& bar : chart.bars) {
     double sum = 0;
@@ -142,14 +155,14 @@ std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   const Scale x{0, most > 0 ? most : 1, kPlotMargin + columns.names, style.width - kPlotMargin - columns.totals};
   std::vector<Row> rows;
   double bottom = top;
-  for (const Bar& bar : chart.bars) bottom += rows.emplace_back(row_of(bar, x, style.width)).height();
-  draw_unit_columns(svg, x, chart.unit, top, bottom, chart.axis);
+  for (const Bar& bar : chart.bars) bottom += rows.emplace_back(row_of(bar, x, columns, style.width)).height();
+  const double end = draw_unit_columns(svg, x, chart.unit, top, bottom, chart.axis);
   double y = top;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     draw_bar(svg, chart.bars[i], chart.uses, rows[i], x, y + 14);
     y += rows[i].height();
   }
-  return svg.take(bottom + 46);
+  return svg.take(end);
 }
 
 /// In the order of TimeUse, each in the colour that a timeline has for it.
@@ -166,7 +179,7 @@ std::vector<Use> time_uses() {
 bool has_grown(const UpdateBreakdown& breakdown) { return std::abs(breakdown.batch_inflation - 1) > 5e-3; }
 
 /// For as many samples as are asked of an update: else a schedule whose batch grows looks slow.
-Bar bar_of(const UpdateBreakdown& breakdown) {
+Bar bar_of(const UpdateBreakdown& breakdown, bool intervals) {
   Bar bar;
   bar.name = breakdown.label;
   const double share = has_grown(breakdown) ? 1 / breakdown.batch_inflation : 1;
@@ -177,8 +190,9 @@ Bar bar_of(const UpdateBreakdown& breakdown) {
     if (time > kNothing * share * breakdown.update_time)
       bar.parts.push_back({use, name_of(static_cast<TimeUse>(use)), time.value, human_time(time), ""});
   }
-  bar.total = fmt::format("{} ({})", human_time(share * breakdown.update_time),
-                          human_range(human_time(share * breakdown.low), human_time(share * breakdown.high)));
+  bar.total = human_time(share * breakdown.update_time);
+  if (!intervals) return bar;
+  bar.total += fmt::format(" ({})", human_range(human_time(share * breakdown.low), human_time(share * breakdown.high)));
   bar.low = share * breakdown.low.value;
   bar.high = share * breakdown.high.value;
   return bar;
@@ -243,7 +257,7 @@ std::string breakdown_svg(const PlotHeading& heading, const std::vector<UpdateBr
   BarChart chart{heading, time_uses()};
   Seconds longest;
   for (const UpdateBreakdown& breakdown : breakdowns) {
-    const Bar& bar = chart.bars.emplace_back(bar_of(breakdown));
+    const Bar& bar = chart.bars.emplace_back(bar_of(breakdown, style.intervals));
     longest = std::max({longest, Seconds{bar.high}, has_grown(breakdown) ? Seconds{} : breakdown.update_time});
   }
   const TimeUnit unit = time_unit(longest);
@@ -267,8 +281,7 @@ std::string memory_svg(const PlotHeading& heading, const std::vector<MemoryBar>&
     if (!memory.stages.empty()) bar.name += ", " + stages_in_words(memory.stages);
     bar.detail = fmt::format("{} x {}", memory.ranks, memory.device);
     bar.parts = parts_of(memory.parts, chart.unit);
-    bar.low = memory.low.value;
-    bar.high = memory.high.value;
+    if (style.intervals) bar.low = memory.low.value, bar.high = memory.high.value;
     bar.limit = memory.capacity.value;
     bar.total = fmt::format("{} of {}: {}", human_memory(memory.parts.total()), human_memory(memory.capacity),
                             in_words(memory.fit.verdict));

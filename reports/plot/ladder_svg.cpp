@@ -76,16 +76,25 @@ std::vector<Tick> ticks_of(const Scale& x) {
 struct RowLayout {
   double names = 0;
   bool above = false;
-
-  double bar() const { return above ? 34 : 0; }  ///< from the top of the row
-  double row() const { return kRow + bar(); }
 };
 
-void draw_row(Svg& svg, const Row& row, const Scale& x, const RowLayout& layout, double top) {
-  svg.text(kPlotMargin, top + 12, cut_to_pixels(row.name, layout.names, 12, true), {.bold = true, .halo = true});
-  svg.text(kPlotMargin, top + 26, cut_to_pixels(row.detail, layout.names, kSmall),
-           {.size = kSmall, .colour = svg.ground().dim, .halo = true});
-  top += layout.bar();
+/// A row's texts in lines.
+struct RowLines {
+  std::vector<std::string> name, detail;
+  double bar = 0;  ///< pixels from the top of the row
+  double height() const { return kRow + bar; }
+};
+RowLines lines_of(const Row& row, const RowLayout& layout) {
+  RowLines lines{lines_in_pixels(row.name, layout.names, 12, true), lines_in_pixels(row.detail, layout.names, kSmall)};
+  const double texts = 15 * static_cast<double>(lines.name.size() + lines.detail.size());
+  lines.bar = layout.above ? texts + 4 : 0;
+  return lines;
+}
+
+void draw_row(Svg& svg, const Row& row, const RowLines& lines, const Scale& x, double top) {
+  const double y = svg.lines(kPlotMargin, top + 12, lines.name, {.bold = true, .halo = true});
+  svg.lines(kPlotMargin, y, lines.detail, {.size = kSmall, .colour = svg.ground().dim, .halo = true});
+  top += lines.bar;
   const double after = x.at(std::log(row.after));
   if (row.times.empty()) {
     svg.line(after, top, after, top + kBar, {svg.ground().ink, 1.5});
@@ -124,32 +133,46 @@ std::vector<LegendEntry> legend_of(const std::vector<Row>& rows) {
 
 std::string ladder_svg(const PlotHeading& heading, const Ladder& ladder, const PlotStyle& style) {
   Svg svg(style.theme, style.width, heading.title);
-  const std::vector<Row> rows = rows_of(ladder);
-  const double top = draw_legend(svg, legend_of(rows), draw_heading(svg, heading)) + 8;
+  std::vector<Row> rows = rows_of(ladder);
+  const double top = draw_legend(svg, legend_of(rows), draw_heading(svg, titled(heading, style))) + 8;
   double names = 0, speedups = 0;
-  for (const Row& row : rows) {
-    names = std::max({names, text_width(row.name, 12, true), text_width(row.detail, kSmall)});
-    speedups = std::max(speedups, text_width(row.speedup, 11));
+  const auto measure = [&] {
+    names = speedups = 0;
+    for (const Row& row : rows) {
+      names = std::max({names, text_width(row.name, 12, true), text_width(row.detail, kSmall)});
+      speedups = std::max(speedups, text_width(row.speedup, 11));
+    }
+  };
+  measure();
+  constexpr double kMostNames = 0.36, kMostSpeedups = 0.3;
+  if (speedups > kMostSpeedups * style.width) {  // the bound goes where there is more room
+    for (Row& row : rows)
+      if (row.limit) {
+        row.detail += ", at most " + human_factor(*row.limit);
+        row.speedup = human_factor(row.after);
+      }
+    measure();
   }
-  constexpr double kMostNames = 0.36, kMostSpeedups = 0.4;
   RowLayout layout{names, names > kMostNames * style.width};
   if (layout.above) layout.names = style.width - 2 * kPlotMargin;
   const Scale x = scale_of(rows, kPlotMargin + (layout.above ? 0 : names) + kGap,
-                           style.width - kPlotMargin - std::min(speedups, kMostSpeedups * style.width) - kGap - 1);
-  const double bottom = top + layout.row() * static_cast<double>(rows.size());
-  draw_columns(svg, ticks_of(x), x, top, bottom,
-               fmt::format("speedup over {} {} (logarithmic)", cut_to_pixels(ladder.from, 160, 12),
-                           known_at_same_batch(ladder) ? "at the same batch" : "per token"));
+                           style.width - kPlotMargin - std::min(speedups, 0.4 * style.width) - kGap - 1);
+  std::vector<RowLines> lines;
+  double bottom = top;
+  for (const Row& row : rows) bottom += lines.emplace_back(lines_of(row, layout)).height();
+  const double end = draw_columns(svg, ticks_of(x), x, top, bottom,
+                                  fmt::format("speedup over {} {} (logarithmic)", ladder.from,
+                                              known_at_same_batch(ladder) ? "at the same batch" : "per token"));
   double y = top + 14;
-  for (const Row& row : rows) {
-    draw_row(svg, row, x, layout, y);
-    y += layout.row();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    draw_row(svg, rows[i], lines[i], x, y);
+    y += lines[i].height();
     // To where the next change begins.
-    if (&row != &rows.back())
-      svg.line(x.at(std::log(row.after)), y - kRow + kBar, x.at(std::log(row.after)), y + layout.bar(),
-               {svg.ground().dim, 0.8, "2 2"});
+    const double after = x.at(std::log(rows[i].after));
+    if (i + 1 < rows.size())
+      svg.line(after, y - kRow + kBar, after, y + lines[i + 1].bar, {svg.ground().dim, 0.8, "2 2"});
   }
-  return svg.take(bottom + 46);
+  return svg.take(end);
 }
 
 }  // namespace accosim

@@ -1,11 +1,14 @@
 // The pipeline as a picture: schedules one above the other, a row a stage, passes with the numbers of their
-// micro-batches. Where an update has too many of them to be told apart, its begin and its end stand below it, larger.
+// micro-batches. Where an update has too many of them to be told apart, the begins and the ends of all stand below it,
+// larger.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,15 +20,21 @@
 namespace accosim {
 namespace {
 
-constexpr double kNameRoom = 64;  // pixels for the names of stages
-constexpr double kRow = 17, kRowGap = 3, kScheduleLine = 24, kPanelLine = 16, kAxis = 46, kScheduleGap = 10;
-constexpr double kSmall = 10.5, kNumber = 9;
+constexpr double kNameRoom = 52;  // pixels for the names of stages
+constexpr double kRow = 17, kRowGap = 3, kPanelLine = 18, kScheduleGap = 6;
+constexpr double kSmall = 10.5, kNumber = 9.4;
 constexpr double kTellApart = 8, kLarge = 20;  // pixels of a mean forward pass: enough, and where it is drawn larger
+constexpr double kLight = 0.45;                // opacity of a forward pass
 
-/// A part of the update that is drawn on an axis of its own.
+constexpr std::array<Hue, 6> kHues = {Hue::kBlue, Hue::kOrange, Hue::kGreen, Hue::kPurple, Hue::kSky, Hue::kYellow};
+
+std::string number_of(const PipelinePass& pass) { return fmt::format("{}", pass.micro_batch + 1); }
+
+/// A part of the update that is drawn of all schedules on one axis.
 struct Panel {
   std::string name;  // empty: all of it
-  double from = 0, to = 0;
+  double length = 0;
+  bool at_end = false;  // it ends where each schedule's update does
 };
 
 double mean_forward(const PipelineChart& chart) {
@@ -39,26 +48,46 @@ double mean_forward(const PipelineChart& chart) {
   return count > 0 ? sum / count : 0;
 }
 
-/// `longest`: of all charts.
-std::vector<Panel> panels_of(const PipelineChart& chart, double longest, double room) {
-  std::vector<Panel> panels = {{"", 0, longest}};
-  const double forward = mean_forward(chart), length = chart.length.value;
-  if (forward <= 0 || forward / longest * room >= kTellApart) return panels;
-  const double part = std::min(length / 2, room / kLarge * forward);
-  panels.push_back({"its begin", 0, part});
-  panels.push_back({"its end", length - part, length});
+std::vector<Panel> panels_of(const std::vector<PipelineChart>& charts, double room) {
+  double longest = 0;
+  for (const PipelineChart& chart : charts) longest = std::max(longest, chart.length.value);
+  std::vector<Panel> panels = {{"", longest}};
+  double part = longest;
+  bool small = false;
+  for (const PipelineChart& chart : charts) {
+    const double forward = mean_forward(chart);
+    if (forward <= 0) continue;
+    small = small || forward / longest * room < kTellApart;
+    part = std::min({part, chart.length.value / 2, room / kLarge * forward});
+  }
+  if (small) panels.insert(panels.end(), {{"Their begin", part}, {"Their end", part, true}});
   return panels;
 }
 
-/// Later chunks are lighter.
-double opacity_of(const PipelineChart& chart, int chunk) {
-  constexpr double kLightest = 0.4;
-  const int last = chart.parallel.chunks - 1;
-  return last == 0 ? 1 : 1 - (1 - kLightest) * chunk / last;
+/// Of many stages the first and last two, and between them those whose passes take another time than the stage
+/// before's; then others, evenly spread.
+std::vector<PipelineRow> shown_rows(const PipelineChart& chart) {
+  constexpr std::size_t kMost = 8;
+  const std::vector<PipelineRow>& rows = chart.rows;
+  if (rows.size() <= kMost) return rows;
+  const auto work = [](const PipelineRow& row) {
+    double sum = 0;
+    for (const PipelinePass& pass : row.passes) sum += pass.end - pass.begin;
+    return sum;
+  };
+  std::set<std::size_t> shown = {0, 1, rows.size() - 2, rows.size() - 1};
+  constexpr double kAnother = 0.01;
+  for (std::size_t i = 1; i < rows.size() && shown.size() < kMost; ++i)
+    if (std::abs(work(rows[i]) - work(rows[i - 1])) > kAnother * work(rows[i])) shown.insert(i);
+  for (std::size_t i = 1; i < kMost && shown.size() < kMost; ++i) shown.insert(i * rows.size() / kMost);
+  std::vector<PipelineRow> some;
+  for (const std::size_t i : shown) some.push_back(rows[i]);
+  return some;
 }
 
-constexpr Fill fill_of(const PipelinePass& pass) {
-  return accosim::fill_of(pass.forward ? Activity::kForward : Activity::kBackward);
+/// A hue a chunk or, where a stage has only one, a micro-batch; those next to each other differ.
+std::size_t colour_of(const PipelineChart& chart, const PipelinePass& pass) {
+  return static_cast<std::size_t>(chart.parallel.chunks > 1 ? pass.chunk : pass.micro_batch) % kHues.size();
 }
 
 class RowDrawer {
@@ -66,11 +95,12 @@ class RowDrawer {
   RowDrawer(Svg& svg, const PipelineChart& chart, const Scale& x, double top)
       : svg_(svg), chart_(chart), x_(x), top_(top) {}
 
-  void draw(const PipelineRow& row) {
+  void draw(const PipelineRow& row, bool numbered) {
     // What is done or sent beside passes lies below them, so that only what they leave bare is seen.
     for (const bool sent : {true, false}) draw_others(row, sent);
     draw_passes(row);
-    for (const PipelinePass& pass : row.passes) draw_number(pass);
+    if (numbered)
+      for (const PipelinePass& pass : row.passes) draw_number(pass);
   }
 
  private:
@@ -96,7 +126,7 @@ class RowDrawer {
     for (const PipelinePass& pass : row.passes)
       if (is_shown(pass.begin, pass.end))
         spans.push_back({pass.forward ? Activity::kForward : Activity::kBackward,
-                         static_cast<std::uint16_t>(pass.chunk), pass.begin, pass.end, 1});
+                         static_cast<std::uint16_t>(colour_of(chart_, pass)), pass.begin, pass.end, 1});
     std::map<std::pair<Activity, int>, std::string> narrow, wide;
     constexpr double kEdge = 5;  // pixels
     for (const TimelineSpan& span : aggregated(spans, pixel)) {
@@ -107,17 +137,17 @@ class RowDrawer {
       for (const auto& [of, shape] : *shapes) {
         // Paper below what is light: nothing else is to be seen through it.
         svg_.path(shape, svg_.ground().paper);
-        svg_.path(shape, svg_.paint(accosim::fill_of(of.first)),
-                  shapes == &wide ? Stroke{svg_.ground().paper, 0.7} : Stroke{}, opacity_of(chart_, of.second));
+        svg_.path(shape, svg_.paint({kHues[static_cast<std::size_t>(of.second)]}),
+                  shapes == &wide ? Stroke{svg_.ground().paper, 0.7} : Stroke{},
+                  of.first == Activity::kForward ? kLight : 1);
       }
   }
 
+  /// One that the panel's edge cuts has none.
   void draw_number(const PipelinePass& pass) {
-    if (!is_shown(pass.begin, pass.end)) return;
-    const std::string number = fmt::format("{}", pass.micro_batch + 1);
-    const Box box = box_of(pass.begin, pass.end);
-    if (text_width(number, kNumber) + 1 <= box.width)
-      draw_text_inside(svg_, box, fill_of(pass), number, kNumber, opacity_of(chart_, pass.chunk));
+    if (pass.begin < x_.low || pass.end > x_.high) return;
+    draw_text_inside(svg_, box_of(pass.begin, pass.end), {kHues[colour_of(chart_, pass)]}, number_of(pass), kNumber,
+                     pass.forward ? kLight : 1);
   }
 
   Svg& svg_;
@@ -126,26 +156,56 @@ class RowDrawer {
   double top_;
 };
 
-/// Returns where to go on.
-double draw_panel(Svg& svg, const PipelineChart& chart, const Panel& panel, double top) {
-  const Scale x{panel.from, panel.to, kPlotMargin + kNameRoom, svg.width() - kPlotMargin - 6};
-  double y = top;
+/// Whether the numbers of all passes of a chart have room.
+bool has_numbers(const PipelineChart& chart, double pixels_a_second) {
+  for (const PipelineRow& row : chart.rows)
+    for (const PipelinePass& pass : row.passes)
+      if (text_width(number_of(pass), kNumber) + 1 > (pass.end - pass.begin) * pixels_a_second) return false;
+  return true;
+}
+
+std::string facts_of(const PipelineChart& chart, const RunResult& result) {
+  return update_in_words(result) + (chart.bubble ? fmt::format("; bubble {:.1f} %", 100 * *chart.bubble) : "");
+}
+
+/// All schedules, one above the other. Returns where to go on.
+double draw_panel(Svg& svg, const std::vector<PipelineChart>& charts, const std::vector<RunResult>& results,
+                  const Panel& panel, double top) {
   if (!panel.name.empty()) {
-    svg.text(kPlotMargin, y + 11, panel.name, {.size = kSmall, .colour = svg.ground().dim});
-    y += kPanelLine;
+    svg.text(kPlotMargin, top + 12, panel.name, {.bold = true});
+    top += kPanelLine;
   }
-  const double bottom = y + static_cast<double>(chart.rows.size()) * (kRow + kRowGap);
-  const TimeUnit unit = time_unit(Seconds{panel.to});
-  draw_unit_columns(svg, x, unit.size.value, y, bottom, fmt::format("time ({})", unit.name));
-  for (const PipelineRow& row : chart.rows) {
-    svg.text(x.from - 8, y + kRow / 2 + 4, fmt::format("stage {}", row.stage),
-             {.size = kSmall, .anchor = Anchor::kEnd});
-    const double end = std::min(panel.to, chart.length.value);
-    svg.rect({x.from, y, x.at(end) - x.from, kRow}, svg.ground().paper, {svg.ground().grid, 0.6});
-    RowDrawer(svg, chart, x, y).draw(row);
-    y += kRow + kRowGap;
+  const double left = kPlotMargin + kNameRoom, right = svg.width() - kPlotMargin - 6;
+  const auto facts = [&](std::size_t i) {
+    return panel.name.empty() ? facts_of(charts[i], results[i]) : std::string();
+  };
+  std::vector<std::vector<PipelineRow>> rows;
+  double bottom = top;
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    rows.push_back(shown_rows(charts[i]));
+    bottom = draw_schedule_heading(svg, charts[i].label, facts(i), bottom, false) +
+             static_cast<double>(rows.back().size()) * (kRow + kRowGap) + kScheduleGap;
   }
-  return bottom + kAxis;
+  const TimeUnit unit = time_unit(Seconds{panel.length});
+  const Scale axis{panel.at_end ? -panel.length : 0, panel.at_end ? 0 : panel.length, left, right};
+  const double end = draw_unit_columns(svg, axis, unit.size.value, top, bottom,
+                                       fmt::format("time{} ({})", panel.at_end ? " from the end" : "", unit.name));
+  double y = top;
+  for (std::size_t i = 0; i < charts.size(); ++i) {
+    const PipelineChart& chart = charts[i];
+    const double length = chart.length.value, from = panel.at_end ? length - panel.length : 0;
+    const Scale x{from, from + panel.length, left, right};
+    y = draw_schedule_heading(svg, chart.label, facts(i), y);
+    for (const PipelineRow& row : rows[i]) {
+      svg.text(left - 8, y + kRow / 2 + 4, fmt::format("stage {}", row.stage),
+               {.size = kSmall, .anchor = Anchor::kEnd});
+      svg.rect({left, y, x.at(std::min(x.high, length)) - left, kRow}, svg.ground().paper, {svg.ground().grid, 0.6});
+      RowDrawer(svg, chart, x, y).draw(row, has_numbers(chart, (right - left) / panel.length));
+      y += kRow + kRowGap;
+    }
+    y += kScheduleGap;
+  }
+  return end + kScheduleGap;
 }
 
 std::vector<LegendEntry> legend_of(const std::vector<PipelineChart>& charts) {
@@ -153,23 +213,28 @@ std::vector<LegendEntry> legend_of(const std::vector<PipelineChart>& charts) {
   for (const PipelineChart& chart : charts)
     for (const PipelineRow& row : chart.rows)
       for (const TimelineSpan& span : row.others) there[static_cast<std::size_t>(span.activity)] = true;
-  there[static_cast<std::size_t>(Activity::kForward)] = there[static_cast<std::size_t>(Activity::kBackward)] = true;
-  std::vector<LegendEntry> entries;
+  std::vector<LegendEntry> entries = {{"forward", {kHues[0]}, LegendEntry::Shape::kBox, kLight},
+                                      {"backward", {kHues[0]}}};
   for (int i = 0; i < kActivities; ++i) {
     const auto activity = static_cast<Activity>(i);
     if (!there[static_cast<std::size_t>(i)]) continue;
     const bool sent = activity == Activity::kExposedCommunication;
-    entries.push_back({sent ? "bare communication, but between stages" : name_of(activity), accosim::fill_of(activity),
-                       LegendEntry::Shape::kBox});
+    entries.push_back(
+        {sent ? "exposed collectives" : name_of(activity), accosim::fill_of(activity), LegendEntry::Shape::kBox});
   }
   return entries;
 }
 
-std::string note_of(const std::vector<PipelineChart>& charts) {
-  const bool chunks =
-      std::any_of(charts.begin(), charts.end(), [](const PipelineChart& each) { return each.parallel.chunks > 1; });
-  return fmt::format("A row a stage, of one replica. Numbers: micro-batches.{} Empty: nothing to compute.",
-                     chunks ? " The chunks of a stage: from dark to light." : "");
+std::string note_of(const std::vector<PipelineChart>& charts, double pixels_a_second) {
+  bool chunks = false, numbers = false, left_out = false;
+  for (const PipelineChart& chart : charts) {
+    chunks = chunks || chart.parallel.chunks > 1;
+    numbers = numbers || has_numbers(chart, pixels_a_second);
+    left_out = left_out || shown_rows(chart).size() < chart.rows.size();
+  }
+  return fmt::format("A row a stage, of one replica{}. A colour a {}.{} Empty: nothing to compute.",
+                     left_out ? ": the first, the last, those that differ and some between" : "",
+                     chunks ? "chunk of a stage" : "micro-batch", numbers ? " Numbers: micro-batches." : "");
 }
 
 }  // namespace
@@ -178,19 +243,12 @@ std::string pipeline_svg(const PlotHeading& heading, const std::vector<PipelineC
                          const std::vector<RunResult>& results, const PlotStyle& style) {
   Svg svg(style.theme, style.width, "Pipeline of " + heading.title);
   const double room = style.width - 2 * kPlotMargin;
-  double y = draw_legend(svg, legend_of(charts), draw_heading(svg, heading)) + 2;
-  svg.text(kPlotMargin, y + 8, cut_to_pixels(note_of(charts), room, kSmall),
-           {.size = kSmall, .colour = svg.ground().dim});
-  y += 20;
-  double longest = 0;
-  for (const PipelineChart& chart : charts) longest = std::max(longest, chart.length.value);
-  for (std::size_t i = 0; i < charts.size(); ++i) {
-    const PipelineChart& chart = charts[i];
-    draw_schedule_heading(svg, chart.label, results[i], y);
-    y += kScheduleLine;
-    for (const Panel& panel : panels_of(chart, longest, room - kNameRoom)) y = draw_panel(svg, chart, panel, y);
-    y += kScheduleGap;
-  }
+  const std::vector<Panel> panels = panels_of(charts, room - kNameRoom - 6);
+  double y = draw_legend(svg, legend_of(charts), draw_heading(svg, titled(heading, style))) + 10;
+  const double scale = (room - kNameRoom - 6) / panels.back().length;
+  y = svg.lines(kPlotMargin, y, lines_in_pixels(note_of(charts, scale), room, kSmall),
+                {.size = kSmall, .colour = svg.ground().dim});
+  for (const Panel& panel : panels) y = draw_panel(svg, charts, results, panel, y);
   return svg.take(y);
 }
 

@@ -10,18 +10,14 @@
 namespace accosim {
 namespace {
 
-constexpr double kNameRoom = 104;  // pixels for the names of lanes
-constexpr double kLane = 18, kLaneGap = 6, kRankLine = 17, kScheduleLine = 22, kScheduleGap = 14, kNoteLine = 15;
+constexpr double kMostNameRoom = 104;  // pixels for the names of lanes
+constexpr double kLane = 18, kLaneGap = 6, kRankLine = 17, kScheduleGap = 14;
 constexpr double kSmall = 10.5;
 
-double height_of(const TimelineRank& rank) {
-  return kRankLine + static_cast<double>(rank.lanes.size()) * (kLane + kLaneGap) + 4;
-}
+double name_room(double width) { return std::min(kMostNameRoom, 0.28 * width); }
 
-double height_of(const ScheduleTimeline& timeline) {
-  double height = kScheduleLine + kScheduleGap;
-  for (const TimelineRank& rank : timeline.ranks) height += height_of(rank);
-  return height + (left_out_in_words(timeline).empty() ? 0 : kNoteLine);
+std::vector<std::string> note_of(const Svg& svg, const ScheduleTimeline& timeline) {
+  return lines_in_pixels(left_out_in_words(timeline), svg.width() - 2 * kPlotMargin - 8, kSmall);
 }
 
 std::vector<LegendEntry> legend_of(const TimelinePicture& picture) {
@@ -41,8 +37,8 @@ std::vector<LegendEntry> legend_of(const TimelinePicture& picture) {
 }
 
 /// The spans of one lane: a path for each activity, so that many spans make a small file, then the labels.
-void draw_spans(Svg& svg, const TimelineLane& lane, const std::vector<std::string>& labels, const Scale& x,
-                double top) {
+void draw_spans(Svg& svg, const TimelineLane& lane, const std::vector<std::string>& labels, const Scale& x, double top,
+                std::set<std::string>& shortened) {
   constexpr double kLeast = 1, kEdge = 7, kShown = 0.6;  // pixels
   const double pixel = (x.high - x.low) / (x.to - x.from);
   const std::vector<TimelineSpan> spans = aggregated(lane.spans, kLeast * pixel);
@@ -66,7 +62,9 @@ void draw_spans(Svg& svg, const TimelineLane& lane, const std::vector<std::strin
   for (const TimelineSpan& span : spans)
     if (span.count == 1)
       draw_label(svg, box_of(span), fill_of(span.activity),
-                 span.activity == Activity::kWaiting ? std::string("waiting") : labels[span.label], kSmall);
+                 label_for(span.activity == Activity::kWaiting ? std::string("waiting") : labels[span.label],
+                           box_of(span).width, kSmall, shortened),
+                 kSmall);
 }
 
 void draw_critical(Svg& svg, const TimelineLane& lane, const Scale& x, double y) {
@@ -91,16 +89,18 @@ void draw_critical(Svg& svg, const TimelineLane& lane, const Scale& x, double y)
 
 /// Returns where to go on.
 double draw_rank(Svg& svg, const TimelineRank& rank, const ScheduleTimeline& timeline, const std::string& name,
-                 const Scale& x, double top) {
+                 const Scale& x, double top, std::set<std::string>& shortened) {
   svg.text(kPlotMargin + 8, top + 12, cut_to_pixels(name, svg.width() - 2 * kPlotMargin - 8, kSmall),
            {.size = kSmall, .colour = svg.ground().dim, .halo = true});
   top += kRankLine;
   double y = top;
   for (const TimelineLane& lane : rank.lanes) {
-    svg.text(kPlotMargin + kNameRoom - 8, y + kLane / 2 + 4, cut_to_pixels(lane.name, kNameRoom - 14, kSmall),
+    const double room = x.from - kPlotMargin - 8;
+    const std::string lane_name = label_for(lane.name, room + 6, kSmall, shortened);
+    svg.text(x.from - 8, y + kLane / 2 + 4, cut_to_pixels(lane_name.empty() ? lane.name : lane_name, room, kSmall),
              {.size = kSmall, .anchor = Anchor::kEnd});
     svg.rect({x.from, y, x.at(timeline.length.value) - x.from, kLane}, "none", {svg.ground().grid, 0.6});
-    draw_spans(svg, lane, timeline.labels, x, y);
+    draw_spans(svg, lane, timeline.labels, x, y, shortened);
     draw_critical(svg, lane, x, y + kLane + 2.5);
     y += kLane + kLaneGap;
   }
@@ -116,17 +116,22 @@ double draw_rank(Svg& svg, const TimelineRank& rank, const ScheduleTimeline& tim
 }
 
 /// Returns where to go on.
-double draw_schedule(Svg& svg, const ScheduleTimeline& timeline, const RunResult& result, const Scale& x, double top) {
-  draw_schedule_heading(svg, timeline.label, result, top);
-  double y = top + kScheduleLine;
+double draw_schedule(Svg& svg, const ScheduleTimeline& timeline, const RunResult& result, const Scale& x, double top,
+                     std::set<std::string>& shortened) {
+  double y = draw_schedule_heading(svg, timeline.label, update_in_words(result), top);
   const int ranks = result.rank_count();
-  for (const TimelineRank& rank : timeline.ranks) y = draw_rank(svg, rank, timeline, rank_in_words(rank, ranks), x, y);
-  if (const std::string note = left_out_in_words(timeline); !note.empty()) {
-    svg.text(kPlotMargin + 8, y + 10, cut_to_pixels(note, svg.width() - 2 * kPlotMargin - 8, kSmall),
-             {.size = kSmall, .colour = svg.ground().dim});
-    y += kNoteLine;
-  }
+  for (const TimelineRank& rank : timeline.ranks)
+    y = draw_rank(svg, rank, timeline, rank_in_words(rank, ranks), x, y, shortened);
+  y = svg.lines(kPlotMargin + 8, y + 10, note_of(svg, timeline), {.size = kSmall, .colour = svg.ground().dim}) - 10;
   return y + kScheduleGap;
+}
+
+/// Where that ends.
+double end_of(Svg& svg, const ScheduleTimeline& timeline, const RunResult& result, double top) {
+  double y = draw_schedule_heading(svg, timeline.label, update_in_words(result), top, false);
+  for (const TimelineRank& rank : timeline.ranks)
+    y += kRankLine + static_cast<double>(rank.lanes.size()) * (kLane + kLaneGap) + 4;
+  return y + kScheduleGap + 1.25 * kSmall * static_cast<double>(note_of(svg, timeline).size());
 }
 
 }  // namespace
@@ -178,12 +183,20 @@ std::string update_in_words(const RunResult& result) {
   return words;
 }
 
-void draw_schedule_heading(Svg& svg, const std::string& label, const RunResult& result, double top) {
-  const std::string facts = update_in_words(result);
-  const double right = svg.width() - kPlotMargin, room = right - kPlotMargin - text_width(facts, 11) - 12;
-  svg.line(kPlotMargin, top, right, top, {svg.ground().grid});
-  svg.text(kPlotMargin, top + 17, cut_to_pixels(label, room, 13, true), {.size = 13, .bold = true});
-  svg.text(right, top + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
+double draw_schedule_heading(Svg& svg, const std::string& label, const std::string& facts, double top, bool draw) {
+  constexpr double kLine = 22, kNext = 15;
+  const double right = svg.width() - kPlotMargin, room = right - kPlotMargin;
+  const bool beside = text_width(label, 13, true) + 12 + text_width(facts, 11) <= room;
+  const std::vector<std::string> name = lines_in_pixels(label, room, 13, true);
+  const std::vector<std::string> below = beside ? std::vector<std::string>() : lines_in_pixels(facts, room, 11);
+  const double lines = static_cast<double>(std::max<std::size_t>(1, name.size()) + below.size());
+  if (draw) {
+    svg.line(kPlotMargin, top, right, top, {svg.ground().grid});
+    const double y = svg.lines(kPlotMargin, top + 17, name, {.size = 13, .bold = true});
+    svg.lines(kPlotMargin, y, below, {.size = 11});
+    if (beside) svg.text(right, top + 17, facts, {.size = 11, .anchor = Anchor::kEnd});
+  }
+  return top + kLine + kNext * (lines - 1);
 }
 
 std::string left_out_in_words(const ScheduleTimeline& timeline) {
@@ -200,17 +213,22 @@ std::string left_out_in_words(const ScheduleTimeline& timeline) {
 
 std::string timeline_svg(const TimelinePicture& picture, const PlotStyle& style) {
   Svg svg(style.theme, style.width, "Timeline of " + picture.heading.title);
-  const double top = draw_legend(svg, legend_of(picture), draw_heading(svg, picture.heading)) + 2;
+  const double top = draw_legend(svg, legend_of(picture), draw_heading(svg, titled(picture.heading, style))) + 2;
   const Seconds longest = longest_in(picture);
   double bottom = top;
-  for (const ScheduleTimeline& timeline : picture.timelines) bottom += height_of(timeline);
-  const Scale x{0, longest.value, kPlotMargin + kNameRoom, style.width - kPlotMargin - 6};
-  const TimeUnit unit = time_unit(longest);
-  draw_unit_columns(svg, x, unit.size.value, top, bottom, fmt::format("time ({})", unit.name));
-  double y = top;
   for (std::size_t i = 0; i < picture.timelines.size(); ++i)
-    y = draw_schedule(svg, picture.timelines[i], picture.results[i], x, y);
-  return svg.take(bottom + 46);
+    bottom = end_of(svg, picture.timelines[i], picture.results[i], bottom);
+  const Scale x{0, longest.value, kPlotMargin + name_room(style.width), style.width - kPlotMargin - 6};
+  const TimeUnit unit = time_unit(longest);
+  const double end = draw_unit_columns(svg, x, unit.size.value, top, bottom, fmt::format("time ({})", unit.name));
+  double y = top;
+  std::set<std::string> shortened;
+  for (std::size_t i = 0; i < picture.timelines.size(); ++i)
+    y = draw_schedule(svg, picture.timelines[i], picture.results[i], x, y, shortened);
+  if (shortened.empty()) return svg.take(end);
+  return svg.take(svg.lines(kPlotMargin, end + 6,
+                            lines_in_pixels(shortened_in_words(shortened), style.width - 2 * kPlotMargin, kSmall),
+                            {.size = kSmall, .colour = svg.ground().dim}));
 }
 
 }  // namespace accosim

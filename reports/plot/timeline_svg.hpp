@@ -50,8 +50,10 @@ void write_timeline(std::ostream& out, const TimelinePicture& picture, const Con
 std::string rank_in_words(const TimelineRank& rank, int ranks);
 /// "2.30 s an update, batch 1.50x".
 std::string update_in_words(const RunResult& result);
-/// The line above a schedule, its label and update_in_words().
-void draw_schedule_heading(Svg& svg, const std::string& label, const RunResult& result, double top);
+/// The lines above a schedule, its label and facts, which stand beside it where there is room. Returns where to go on;
+/// `draw`: or only that.
+double draw_schedule_heading(Svg& svg, const std::string& label, const std::string& facts, double top,
+                             bool draw = true);
 /// What the line across a rank's lanes says: "an update ends", or of replicas that make updates by themselves so many
 /// as they make between two meetings.
 std::string mark_in_words(const TimelinePicture& picture);

@@ -5,30 +5,14 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "models/base/text.hpp"
+#include "reports/plot/figures_csv.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "sim/result/metric_table.hpp"
 
 namespace accosim {
 namespace {
-
-/// In quotes where it holds what would end a cell. What a spreadsheet would take for a formula gets an apostrophe, by
-/// which it is a text.
-std::string cell_of(std::string text) {
-  const bool formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
-  const std::optional<LeadingNumber> number = leading_number(text);
-  if (formula && !(number && number->rest.empty())) text.insert(0, "'");
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
 
 /// The columns of a schedule's figures: each metric, and both ends of its interval.
 struct CsvColumn {
@@ -57,7 +41,7 @@ std::vector<CsvColumn> columns_of_rows() {
 std::string alone_cells(const Heading& heading, const Row& row) {
   if (!row.alone) return ",,,,";
   const Alone& alone = *row.alone;
-  return fmt::format(",{},{},{},{}", cell_of(alone.part), cell_of(heading.schedules[alone.schedule]),
+  return fmt::format(",{},{},{},{}", in_csv(alone.part), in_csv(heading.schedules[alone.schedule]),
                      shortest(alone.samples_per_update), shortest(alone.tokens_per_second));
 }
 
@@ -66,7 +50,7 @@ std::string alone_cells(const Heading& heading, const Row& row) {
 void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& merit) {
   const Heading& heading = rows.heading;
   out << "index";
-  for (const Axis& axis : heading.axes) out << ',' << cell_of(axis.pointer);
+  for (const Axis& axis : heading.axes) out << ',' << in_csv(axis.pointer);
   out << ",status,why,schedule,wins,statistics";
   const std::vector<CsvColumn> columns = columns_of_rows();
   for (const CsvColumn& column : columns) out << ',' << column.head;
@@ -75,7 +59,7 @@ void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& meri
     // `says`: the status and why; `who`: the schedule, whether it wins, and its statistics.
     const auto write = [&](const std::string& says, const std::string& who, const Metrics* figures) {
       out << row.index;
-      for (std::size_t i = 0; i < heading.axes.size(); ++i) out << ',' << cell_of(heading.axes[i].values[row.point[i]]);
+      for (std::size_t i = 0; i < heading.axes.size(); ++i) out << ',' << in_csv(heading.axes[i].values[row.point[i]]);
       out << ',' << says << ',' << who;
       for (const CsvColumn& column : columns) {
         const std::optional<double> value = figures == nullptr ? std::nullopt : column.of(*figures);
@@ -83,15 +67,15 @@ void write_sweep_csv(std::ostream& out, const SweepRows& rows, const Merit& meri
       }
       out << alone_cells(heading, row) << '\n';
     };
-    if (!row.done()) write("failed," + cell_of(row.failure), ",,", nullptr);
+    if (!row.done()) write("failed," + in_csv(row.failure), ",,", nullptr);
     const std::optional<std::size_t> winner = winner_of(row, merit);
     for (std::size_t s = 0; s < row.schedules.size(); ++s) {
-      const std::string label = cell_of(heading.schedules[s]);
+      const std::string label = in_csv(heading.schedules[s]);
       const Metrics& figures = row.schedules[s];
       if (row.has(s))
         write("done,", fmt::format("{},{},{}", label, winner == s ? 1 : 0, name_of(figures.statistics)), &figures);
       else
-        write("left_out," + cell_of(row.left_out[s]), label + ",0,", nullptr);
+        write("left_out," + in_csv(row.left_out[s]), label + ",0,", nullptr);
     }
   }
 }

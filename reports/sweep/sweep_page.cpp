@@ -11,6 +11,8 @@
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json_list.hpp"
+#include "models/base/text.hpp"
+#include "models/draw/looks.hpp"
 #include "reports/page.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "reports/sweep/sweep_words.hpp"
@@ -111,6 +113,21 @@ JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, 
                       {"winners", winners_json(all, merit)}});
 }
 
+/// The line of each schedule, as the pictures have it; one in ink has no colour.
+JsonValue looks_json(const Heading& heading) {
+  return json_list(looks_of(heading.schedules), [](const SeriesLook& look) {
+    const Stroke stroke = stroke_of(look, Theme::kLight);
+    std::vector<JsonValue> dash;
+    std::string_view rest = stroke.dashes;
+    for (std::optional<LeadingNumber> one = leading_number(rest); one; one = leading_number(rest)) {
+      dash.push_back(one->number);
+      rest = trimmed(one->rest);
+    }
+    return json_object(
+        {{"colour", look.hue == Hue::kInk ? JsonValue() : JsonValue(stroke.colour)}, {"dash", std::move(dash)}});
+  });
+}
+
 JsonValue worth_json(const SweepRows& rows, const WinnerRule& rule) {
   std::vector<JsonValue> schedules;
   for (std::size_t s = 0; s < rows.heading.schedules.size(); ++s) {
@@ -184,6 +201,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"counts", counts_in_words(rows, merit)},
                                  {"axes", axes_json(rows)},
                                  {"schedules", heading.schedules},
+                                 {"looks", looks_json(heading)},
                                  {"scores", std::move(scores)},
                                  {"failed", failed_json(rows)},
                                  {"unfit", unfit_points_in_words(rows)},

@@ -13,17 +13,13 @@
 #include "models/base/text.hpp"
 #include "models/draw/axes.hpp"
 #include "models/draw/curves.hpp"
-#include "models/spec/cluster.hpp"
+#include "reports/human.hpp"
+#include "reports/plot/figures_csv.hpp"
+#include "reports/plot/series.hpp"
 #include "reports/sweep/sweep_words.hpp"
 
 namespace accosim {
 namespace {
-
-/// Plain on a screen, where fine hatching flickers; in print patterns tell greys apart.
-Fill fill_of(std::size_t schedule, Theme theme) {
-  const Fill fill = series_look(schedule).fill;
-  return theme == Theme::kPrint ? fill : Fill{fill.hue};
-}
 
 std::size_t axis_named(const std::vector<Axis>& axes, const std::string& name) {
   const std::vector<std::string> shorts = short_names(axes);
@@ -69,7 +65,7 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
   for (std::size_t i = 0; i < names.size(); ++i)
     if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
       rest += fmt::format("{}{} = {}", rest.empty() ? "" : ", ", names[i], rows.heading.axes[i].values[cut.at[i]]);
-  return {rows.heading.scenario, rest.empty() ? what : fmt::format("{}; {}", rest, what)};
+  return {rows.heading.scenario, rest + (rest.empty() || what.empty() ? "" : "; ") + what};
 }
 
 /// Whether they span a factor of ten or more, and none is 0.
@@ -90,34 +86,31 @@ double place_of(double value, const std::vector<double>& values, const std::vect
   return places[at - 1] + part * (places[at] - places[at - 1]);
 }
 
-/// Ticks at every value, or where there is room for `most` only: at round numbers and both ends of an axis of numbers,
-/// at every second, third... of others.
-std::vector<Tick> ticks_of(const std::vector<std::string>& values, const std::vector<double>& places,
-                           const std::optional<Numbers>& numbers, std::size_t most) {
-  std::vector<Tick> ticks;
-  // Short numbers are those that somebody wrote, and none that a formula gave.
-  const auto is_short = [](const std::string& value) { return value.size() <= 4; };
-  const bool written = std::all_of(values.begin(), values.end(), is_short);
-  const bool rising = numbers && std::is_sorted(numbers->values.begin(), numbers->values.end());
-  if (rising && (values.size() > most || !written)) {
-    const std::vector<double>& all = numbers->values;
+/// A number that somebody wrote, and none that a formula gave: of two digits, or a power of two.
+bool is_round(double value) {
+  int exponent = 0;
+  if (std::frexp(std::abs(value), &exponent) == 0.5) return true;
+  const double digits = value == 0 ? 0 : value / std::pow(10, std::floor(std::log10(std::abs(value))) - 1);
+  return std::abs(digits - std::round(digits)) < 1e-9;
+}
+
+/// Ticks at every value, or where there is room for `most` only, or they are not round: at round numbers of an axis of
+/// numbers, at every second, third... of others.
+std::vector<Tick> ticks_of(const AxisWords& axis, const std::vector<double>& places, std::size_t most) {
+  const std::vector<std::string>& values = axis.values;
+  const bool rising = axis.numbers && std::ranges::is_sorted(axis.numbers->values);
+  if (rising && (values.size() > most || (!axis.whole && !std::ranges::all_of(axis.numbers->values, is_round)))) {
+    const std::vector<double>& all = axis.numbers->values;
     const bool logarithmic = spans_decades(all);
-    const int room = static_cast<int>(std::max<std::size_t>(most, 3)) - 2;
-    for (const Tick& tick :
-         logarithmic ? log_ticks(all.front(), all.back(), room) : nice_ticks(all.front(), all.back(), room))
-      ticks.push_back({place_of(tick.value, all, places, logarithmic), tick.label});
-    // The ends, in place of a round number that they would touch.
-    const double length = std::abs(places.back() - places.front()), least = 0.7 * length / static_cast<double>(most);
-    const auto touches = [&](double end) {
-      return [=](const Tick& tick) { return std::abs(tick.value - end) < least; };
-    };
-    for (const std::size_t end : {std::size_t{0}, values.size() - 1}) {
-      std::erase_if(ticks, touches(places[end]));
-      ticks.push_back({places[end], fmt::format("{:.3g}", all[end])});
-    }
-    std::sort(ticks.begin(), ticks.end(), [](const Tick& a, const Tick& b) { return a.value < b.value; });
-    return ticks;
+    const int room = static_cast<int>(std::max<std::size_t>(most, 2));
+    std::vector<Tick> ticks =
+        logarithmic ? log_ticks(all.front(), all.back(), room) : nice_ticks(all.front(), all.back(), room);
+    for (Tick& tick : ticks) tick.value = place_of(tick.value, all, places, logarithmic);
+    if (ticks.size() >= 2) return ticks;
+    // No round numbers are between them: the ends.
+    return {{places.front(), fmt::format("{:.3g}", all.front())}, {places.back(), fmt::format("{:.3g}", all.back())}};
   }
+  std::vector<Tick> ticks;
   const std::size_t step = (values.size() + most - 1) / most;
   for (std::size_t i = 0; i < values.size(); i += step) ticks.push_back({places[i], values[i]});
   return ticks;
@@ -132,8 +125,10 @@ std::vector<double> places_of(const std::vector<double>& values) {
 }
 
 /// What is on a map: the schedules that it names, and what its marks mean.
-std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const Merit& merit, Theme theme) {
-  std::vector<std::size_t> shown;
+std::vector<LegendEntry> map_legend(const DrawnRows& drawn, const Cut& cut, const Merit& merit, Theme theme) {
+  const SweepRows& rows = drawn.rows;
+  constexpr LegendEntry::Shape kText = LegendEntry::Shape::kNone;
+  std::set<std::size_t> shown;
   std::set<std::pair<std::size_t, std::size_t>> open;
   std::string marks;
   for (const Row& row : rows.rows) {
@@ -141,36 +136,149 @@ std::vector<LegendEntry> map_legend(const SweepRows& rows, const Cut& cut, const
     const MapCell cell = map_cell(row, merit);
     marks += cell.mark;
     if (cell.schedule && cell.close) open.insert(std::minmax(*cell.schedule, *cell.close));
-    if (cell.schedule && std::find(shown.begin(), shown.end(), *cell.schedule) == shown.end())
-      shown.push_back(*cell.schedule);
+    if (cell.schedule) shown.insert(*cell.schedule);
   }
-  std::sort(shown.begin(), shown.end());
   std::vector<LegendEntry> legend;
-  for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(s, theme)});
-  if (!open.empty()) legend.push_back({"~ or a dot: too near to tell apart", {Hue::kPaper}});
+  for (const std::size_t s : shown) legend.push_back({rows.heading.schedules[s], fill_of(drawn.looks[s], theme)});
+  if (!open.empty()) legend.push_back({"~ or a dot: too near to tell apart", {}, kText});
   for (const auto& [one, other] : open)
     legend.push_back(
-        {fmt::format("~ {} or {}", rows.heading.schedules[one], rows.heading.schedules[other]), {Hue::kPaper}});
+        {fmt::format("~ {} or {}", rows.heading.schedules[one], rows.heading.schedules[other]), {}, kText});
   constexpr std::pair<char, const char*> kMeanings[] = {
       {'*', "* or a dot: none without a caveat, this is the nearest"}, {'x', "x none fits"}, {'!', "! failed"}};
   for (const auto& [mark, meaning] : kMeanings)
-    if (marks.find(mark) != std::string::npos) legend.push_back({meaning, {Hue::kPaper}});
+    if (marks.find(mark) != std::string::npos) legend.push_back({meaning, {}, kText});
   return legend;
 }
 
-void draw_cell(Svg& svg, const Box& box, const MapCell& cell, const std::vector<std::string>& schedules, Theme theme) {
-  const Fill fill = cell.schedule ? fill_of(*cell.schedule, theme) : Fill{Hue::kPaper};
+/// The text where it has room, else a dot.
+void draw_mark(Svg& svg, const Box& box, Fill fill, const std::string& mark, double size) {
+  constexpr double kDot = 2.4;
+  if (label_fits(mark, box.width, size))
+    draw_label(svg, box, fill, mark, size);
+  else if (!mark.empty())
+    svg.rect({box.x + (box.width - kDot) / 2, box.y + (box.height - kDot) / 2, kDot, kDot}, svg.ground().ink);
+}
+
+void draw_cell(Svg& svg, const Box& box, const MapCell& cell, const DrawnRows& drawn) {
+  const Fill fill = cell.schedule ? fill_of(drawn.looks[*cell.schedule], svg.theme()) : Fill{Hue::kPaper};
   svg.rect(box, svg.paint(fill), {svg.ground().paper, 0.5});
   const double size = std::min(12.0, box.height);
-  const std::string either = cell.close ? "or " + schedules[*cell.close] : std::string(cell.mark);
-  const std::string mark = label_fits(either, box.width, size) ? either : cell.mark;
-  if (mark.empty()) return;
-  if (label_fits(mark, box.width, size)) {
-    draw_label(svg, box, fill, mark, size);
-  } else {
-    constexpr double kDot = 2.4;
-    svg.rect({box.x + (box.width - kDot) / 2, box.y + (box.height - kDot) / 2, kDot, kDot}, svg.ground().ink);
+  const std::string either = cell.close ? "or " + drawn.rows.heading.schedules[*cell.close] : std::string(cell.mark);
+  draw_mark(svg, box, fill, label_fits(either, box.width, size) ? either : cell.mark, size);
+}
+
+/// The cells of a map between its axes: where they are drawn, and the titles and ticks of the axes around them.
+struct MapGrid {
+  double left, top, wide, high, bottom;  ///< pixels; of a cell
+  double end;                            ///< where the picture goes on
+
+  Box cell(std::size_t x, std::size_t y) const {
+    return {left + wide * static_cast<double>(x), bottom - high * static_cast<double>(y + 1), wide, high};
   }
+};
+
+MapGrid draw_map_axes(Svg& svg, const AxisWords& across, const AxisWords& upward, double top) {
+  const std::vector<std::string>&columns = across.values, &lines = upward.values;
+  double left = kPlotMargin + 10;
+  for (const std::string& value : lines) left = std::max(left, kPlotMargin + 10 + text_width(value, 11));
+  left = std::min(left, svg.width() / 3);
+  top = svg.lines(kPlotMargin, top + 8, lines_in_pixels(upward.title, svg.width() - 2 * kPlotMargin, 12),
+                  {.colour = svg.ground().dim}) -
+        8;
+  MapGrid grid{left, top, (svg.width() - left - kPlotMargin) / static_cast<double>(columns.size()), 0, 0, 0};
+  constexpr double kMostHeight = 420, kHeight = 0.7;  // of the width
+  grid.high = std::clamp(std::min(kMostHeight, kHeight * svg.width()) / static_cast<double>(lines.size()), 4.0, 36.0);
+  grid.bottom = top + grid.high * static_cast<double>(lines.size());
+  const Scale x{0, 1, left, svg.width() - kPlotMargin};
+  std::vector<double> at_lines, at_columns;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    at_lines.push_back(grid.bottom - grid.high * (static_cast<double>(i) + 0.5));
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    at_columns.push_back(left + grid.wide * (static_cast<double>(i) + 0.5));
+  for (const Tick& tick : ticks_of(upward, at_lines, static_cast<std::size_t>(std::max(2.0, (grid.bottom - top) / 16))))
+    svg.text(left - 6, tick.value + 4, cut_to_pixels(tick.label, left - kPlotMargin, 11),
+             {.size = 11, .anchor = Anchor::kEnd});
+  double widest = 20;
+  for (const std::string& value : columns) widest = std::max(widest, text_width(value, 11) + 10);
+  const double room = across.numbers ? std::min(widest, 50.0) : widest;
+  for (const Tick& tick :
+       ticks_of(across, at_columns, static_cast<std::size_t>(std::max(2.0, (svg.width() - left) / room))))
+    svg.text(tick.value, grid.bottom + 16, cut_to_pixels(tick.label, (svg.width() - left) / 2, 11),
+             {.size = 11, .anchor = Anchor::kMiddle});
+  grid.end = draw_columns(svg, {}, x, top, grid.bottom, across.title);
+  return grid;
+}
+
+std::string unit_of(const ValueAsked& asked) {
+  return asked.value == PlotValue::kSpeedup ? "x" : asked.value == PlotValue::kTime ? " h" : "";
+}
+
+/// "speedup over zero1, per token": without whose.
+std::string value_in_words(const SweepRows& rows, const ValueAsked& asked) {
+  switch (asked.value) {
+    case PlotValue::kTime: return shown_in_words(rows, Score::kTime);
+    case PlotValue::kCost: return shown_in_words(rows, Score::kCost);
+    case PlotValue::kTokens: return "tokens per second";
+    case PlotValue::kSpeedup: break;
+  }
+  if (asked.over) return fmt::format("speedup over {}, per token", asked.over->label);
+  return shown_in_words(rows, asked.by);
+}
+
+/// Of a schedule that fits there. Where no interval is known its ends are the value.
+std::optional<Shown> value_of(const Row& row, std::size_t schedule, const ValueAsked& asked) {
+  const Metrics& figures = row.schedules[schedule];
+  if (!row.done() || !row.has(schedule) || !figures.fits()) return std::nullopt;
+  const auto exactly = [](double value) { return Shown{value, value, value}; };
+  switch (asked.value) {
+    case PlotValue::kTime: return shown_of(figures, Score::kTime);
+    case PlotValue::kCost: return shown_of(figures, Score::kCost);
+    case PlotValue::kTokens: return exactly(figures.tokens_per_second);
+    case PlotValue::kSpeedup: break;
+  }
+  if (!asked.over) return shown_of(figures, asked.by);
+  const auto base = asked.over->tokens_per_second.find(row.index);
+  if (base == asked.over->tokens_per_second.end()) return std::nullopt;
+  return exactly(figures.tokens_per_second / base->second);
+}
+
+/// From values to colours: of speedups two colours that meet at 1, of others and in print one that deepens.
+struct ValueColours {
+  double low = 0, high = 1;
+  bool around_one = false;
+  Theme theme = Theme::kLight;
+
+  std::string at(double value) const {
+    const std::string paper = ground_of(theme).paper;
+    constexpr double kFaint = 0.08, kDeep = 0.92;
+    if (theme == Theme::kPrint || !around_one) {
+      const double part = high > low ? std::clamp((value - low) / (high - low), 0.0, 1.0) : 0.5;
+      return mixed(paper, theme == Theme::kPrint ? "#303030" : colour_of(Hue::kBlue, theme),
+                   kFaint + (kDeep - kFaint) * part);
+    }
+    const double most = std::max({std::abs(std::log(high)), std::abs(std::log(low)), 0.01});
+    return mixed(paper, colour_of(value >= 1 ? Hue::kBlue : Hue::kVermillion, theme),
+                 kFaint + (kDeep - kFaint) * std::min(1.0, std::abs(std::log(value)) / most));
+  }
+};
+
+std::string number_of(double value, const ValueAsked& asked) {
+  return asked.value == PlotValue::kSpeedup ? fmt::format("{:.2f}", value) : human_count(value);
+}
+
+/// Boxes from the least to the greatest value, with their numbers. Returns where to go on.
+double draw_value_key(Svg& svg, const ValueColours& colours, const ValueAsked& asked, double top) {
+  constexpr int kBoxes = 5;
+  const double wide = std::min(60.0, (svg.width() - 2 * kPlotMargin) / kBoxes);
+  for (int i = 0; i < kBoxes; ++i) {
+    const double value = colours.low + (colours.high - colours.low) * i / (kBoxes - 1);
+    const std::string colour = colours.at(value), number = number_of(value, asked) + unit_of(asked);
+    svg.rect({kPlotMargin + wide * i, top, wide, 18}, colour, {svg.ground().dim, 0.5});
+    svg.text(kPlotMargin + wide * (i + 0.5), top + 13, cut_to_pixels(number, wide - 2, 10.5),
+             {.size = 10.5, .anchor = Anchor::kMiddle, .colour = ink_over(colour)});
+  }
+  return top + 24;
 }
 
 }  // namespace
@@ -208,7 +316,35 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
   return cut;
 }
 
-std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const PlotStyle& style) {
+Over over_of(const SweepRows& rows, std::size_t schedule, const std::string& label) {
+  Over over{label, {}};
+  for (const Row& row : rows.rows)
+    if (row.done() && row.has(schedule) && row.schedules[schedule].fits())
+      over.tokens_per_second.emplace(row.index, row.schedules[schedule].tokens_per_second);
+  return over;
+}
+
+DrawnRows drawn_rows(SweepRows rows, const std::vector<std::string>& schedules,
+                     const std::vector<std::string>& labels) {
+  Heading& heading = rows.heading;
+  const std::vector<std::size_t> places = series_named("--schedule", heading.schedules, schedules);
+  const std::vector<SeriesLook> looks = looks_of(heading.schedules);
+  const std::vector<std::string> names = renamed(heading.schedules, labels);
+  for (std::size_t s = 0; s < names.size(); ++s)
+    if (heading.baseline == heading.schedules[s]) {
+      heading.baseline = names[s];
+      break;
+    }
+  heading.schedules = picked(names, places);
+  for (Row& row : rows.rows) {
+    if (row.done()) row.schedules = picked(row.schedules, places);
+    if (!row.left_out.empty()) row.left_out = picked(row.left_out, places);
+  }
+  return {std::move(rows), picked(looks, places)};
+}
+
+SweepPicture draw_curve(const DrawnRows& drawn, const Cut& cut, const ValueAsked& asked, const PlotStyle& style) {
+  const SweepRows& rows = drawn.rows;
   const Heading& heading = rows.heading;
   const std::size_t axis = cut.axes.front();
   const AxisWords axis_words = std::move(axes_in_words(heading)[axis]);
@@ -218,79 +354,130 @@ std::string curve_svg(const SweepRows& rows, const Cut& cut, Score by, const Plo
         heading.axes.size() > 1 ? "draw it with --kind map" : "its summary and --csv have what each comes to"));
   const std::vector<double> places = places_of(axis_words.numbers->values);
   CurvePanel panel;
-  const PlotHeading words = heading_of(rows, cut, shown_in_words(rows, by) + ", with 80 % intervals");
-  panel.title = fmt::format("{}: {}", words.title, words.subtitle);
+  panel.y_title = value_in_words(rows, asked);
   panel.x_title = axis_words.title;
-  panel.y_unit = by == Score::kTime ? " h" : by == Score::kCost ? "" : "x";
+  panel.y_unit = unit_of(asked);
   const auto [least, most] = std::minmax_element(places.begin(), places.end());
   panel.least_x = *least;
   panel.most_x = *most > *least ? *most : *least + 1;
-  panel.x_ticks = ticks_of(axis_words.values, places, axis_words.numbers, static_cast<std::size_t>(style.width / 60));
-  const bool over = !is_spent(by);  // a baseline, which is 1
+  panel.x_ticks = ticks_of(axis_words, places, static_cast<std::size_t>(style.width / 60));
+  const bool over = asked.value == PlotValue::kSpeedup;  // a baseline, which is 1
   panel.low = over ? 1 : std::numeric_limits<double>::infinity();
   panel.high = over ? 1 : 0;
   if (over) panel.limits = {1};
+  bool ranged = false;
+  std::string csv = "schedule," + in_csv(axis_words.title) + ",value,low,high\n";
   for (std::size_t s = 0; s < heading.schedules.size(); ++s) {
-    ChartCurve curve{heading.schedules[s], static_cast<int>(s), {}, {}, {}};
+    ChartCurve curve{heading.schedules[s], drawn.looks[s], {}, {}, {}};
     for (const Row& row : rows.rows) {
-      if (!row.done() || !in_cut(row, cut)) continue;
-      const Metrics& figures = row.schedules[s];
-      const std::optional<Shown> shown = shown_of(figures, by);
-      if (!shown || !figures.fits()) continue;
+      const std::optional<Shown> shown = in_cut(row, cut) ? value_of(row, s, asked) : std::nullopt;
+      if (!shown) continue;
       curve.points.push_back({places[row.point[axis]], shown->value});
-      curve.low.push_back(shown->low);
-      curve.high.push_back(shown->high);
+      curve.low.push_back(style.intervals ? shown->low : shown->value);
+      curve.high.push_back(style.intervals ? shown->high : shown->value);
+      ranged = ranged || curve.low.back() < curve.high.back();
       panel.low = std::min(panel.low, curve.low.back());
       panel.high = std::max(panel.high, curve.high.back());
+      csv += fmt::format("{},{},{},{},{}\n", in_csv(curve.name), in_csv(axis_words.values[row.point[axis]]),
+                         shown->value, shown->low, shown->high);
     }
     panel.curves.push_back(std::move(curve));
   }
+  const PlotHeading words = heading_of(rows, cut, ranged ? "with 80 % intervals" : "");
+  panel.title = style.title ? *style.title
+                            : fmt::format("{}{}{}", words.title, words.subtitle.empty() ? "" : ": ", words.subtitle);
   if (panel.low > panel.high) panel.low = 0, panel.high = 1;  // nothing is drawn
   const double room = 0.05 * std::max(over ? 0.1 : 1e-9 + 0.1 * panel.high, panel.high - panel.low);
   panel.low = std::max(0.0, panel.low - room);
   panel.high += room;
-  return curves_svg(panel.title, {panel}, style.theme, style.width);
+  return {curves_svg(words.title, {panel}, style.theme, style.width), std::move(csv)};
 }
 
-std::string map_svg(const SweepRows& rows, const Cut& cut, const Merit& merit, const PlotStyle& style) {
-  const Heading& heading = rows.heading;
-  const std::size_t across = cut.axes[0], upward = cut.axes[1];
+SweepPicture draw_map(const DrawnRows& drawn, const Cut& cut, const Merit& merit, const PlotStyle& style) {
+  const SweepRows& rows = drawn.rows;
   const PlotHeading words =
       heading_of(rows, cut, fmt::format("the {} schedule {}", words_of(merit.by).best, words_of(merit.by).how));
   Svg svg(style.theme, style.width, words.title);
-  double top = draw_heading(svg, words);
-  top = draw_legend(svg, map_legend(rows, cut, merit, style.theme), top) + 10;
-  const std::vector<AxisWords> axes = axes_in_words(heading);
-  const AxisWords &sideways = axes[across], &upwards = axes[upward];
-  const std::vector<std::string>&columns = sideways.values, &lines = upwards.values;
-  double left = kPlotMargin + 30;
-  for (const std::string& value : lines) left = std::max(left, kPlotMargin + 24 + text_width(value, 11));
-  left = std::min(left, style.width / 3);
-  const double wide = (style.width - left - kPlotMargin) / static_cast<double>(columns.size());
-  const double high = std::clamp(420 / static_cast<double>(lines.size()), 4.0, 36.0);
-  const double bottom = top + high * static_cast<double>(lines.size());
+  const double top =
+      draw_legend(svg, map_legend(drawn, cut, merit, style.theme), draw_heading(svg, titled(words, style)));
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
+  const AxisWords &across = axes[cut.axes[0]], &upward = axes[cut.axes[1]];
+  const MapGrid grid = draw_map_axes(svg, across, upward, top + 4);
+  std::string csv = fmt::format("schedule,{},{},mark\n", in_csv(across.title), in_csv(upward.title));
   for (const Row& row : rows.rows) {
     if (!in_cut(row, cut)) continue;
-    const Box box{left + wide * static_cast<double>(row.point[across]),
-                  bottom - high * static_cast<double>(row.point[upward] + 1), wide, high};
-    draw_cell(svg, box, map_cell(row, merit), heading.schedules, style.theme);
+    const std::size_t x = row.point[cut.axes[0]], y = row.point[cut.axes[1]];
+    const MapCell cell = map_cell(row, merit);
+    draw_cell(svg, grid.cell(x, y), cell, drawn);
+    csv += fmt::format("{},{},{},{}\n", cell.schedule ? in_csv(rows.heading.schedules[*cell.schedule]) : "",
+                       in_csv(across.values[x]), in_csv(upward.values[y]), cell.mark);
   }
-  const std::size_t most_lines = static_cast<std::size_t>(std::max(2.0, (bottom - top) / 16));
-  std::vector<double> at_lines, at_columns;
-  for (std::size_t i = 0; i < lines.size(); ++i) at_lines.push_back(bottom - high * (static_cast<double>(i) + 0.5));
-  for (std::size_t i = 0; i < columns.size(); ++i) at_columns.push_back(left + wide * (static_cast<double>(i) + 0.5));
-  for (const Tick& tick : ticks_of(lines, at_lines, upwards.numbers, most_lines))
-    svg.text(left - 6, tick.value + 4, cut_to_pixels(tick.label, left - kPlotMargin - 20, 11),
-             {.size = 11, .anchor = Anchor::kEnd});
-  double widest = 20;
-  for (const std::string& value : columns) widest = std::max(widest, text_width(value, 11) + 10);
-  const std::size_t most_columns = static_cast<std::size_t>(std::max(2.0, (style.width - left) / widest));
-  for (const Tick& tick : ticks_of(columns, at_columns, sideways.numbers, most_columns))
-    svg.text(tick.value, bottom + 16, tick.label, {.size = 11, .anchor = Anchor::kMiddle});
-  svg.text((left + style.width - kPlotMargin) / 2, bottom + 34, sideways.title,
-           {.anchor = Anchor::kMiddle, .colour = svg.ground().dim});
-  svg.text(kPlotMargin, top - 2, upwards.title, {.colour = svg.ground().dim});
-  return svg.take(bottom + 46);
+  return {svg.take(grid.end), std::move(csv)};
+}
+
+SweepPicture draw_value_map(const DrawnRows& drawn, const Cut& cut, const ValueAsked& asked, const Merit& merit,
+                            const PlotStyle& style) {
+  const SweepRows& rows = drawn.rows;
+  const std::vector<AxisWords> axes = axes_in_words(rows.heading);
+  const AxisWords &across = axes[cut.axes[0]], &upward = axes[cut.axes[1]];
+  std::vector<std::optional<double>> values(across.values.size() * upward.values.size());
+  const auto value_at = [&](std::size_t x, std::size_t y) -> std::optional<double>& {
+    return values[y * across.values.size() + x];
+  };
+  ValueColours colours{1e300, -1e300, asked.value == PlotValue::kSpeedup, style.theme};
+  std::string csv = fmt::format("schedule,{},{},value,low,high\n", in_csv(across.title), in_csv(upward.title));
+  bool absent = false;
+  for (const Row& row : rows.rows) {
+    if (!in_cut(row, cut)) continue;
+    const std::size_t x = row.point[cut.axes[0]], y = row.point[cut.axes[1]];
+    const std::optional<std::size_t> schedule = asked.of ? asked.of : map_cell(row, merit).schedule;
+    const std::optional<Shown> shown = schedule ? value_of(row, *schedule, asked) : std::nullopt;
+    absent = absent || !shown;
+    if (!shown) continue;
+    value_at(x, y) = shown->value;
+    colours.low = std::min(colours.low, shown->value);
+    colours.high = std::max(colours.high, shown->value);
+    csv += fmt::format("{},{},{},{},{},{}\n", in_csv(rows.heading.schedules[*schedule]), in_csv(across.values[x]),
+                       in_csv(upward.values[y]), shown->value, shown->low, shown->high);
+  }
+  if (colours.low > colours.high)
+    throw BadInput("there is no such value at any point of this map; choose another --at");
+  const std::string of = asked.of ? rows.heading.schedules[*asked.of] : "the best schedule at each point";
+  const PlotHeading words = heading_of(rows, cut, fmt::format("{}: {}", of, value_in_words(rows, asked)));
+  Svg svg(style.theme, style.width, words.title);
+  double top = draw_value_key(svg, colours, asked, draw_heading(svg, titled(words, style)) + 2);
+  std::vector<LegendEntry> legend;
+  if (colours.around_one && colours.low < 1 && colours.high > 1)
+    legend.push_back({"1.0", {}, LegendEntry::Shape::kThickLine});
+  if (absent) legend.push_back({"x does not fit, or was not played", {}, LegendEntry::Shape::kNone});
+  top = draw_legend(svg, legend, top);
+  const MapGrid grid = draw_map_axes(svg, across, upward, top + 4);
+  const double size = std::clamp(grid.high - 4, kLeastLetters, 11.0);
+  std::string contour;
+  for (std::size_t x = 0; x < across.values.size(); ++x)
+    for (std::size_t y = 0; y < upward.values.size(); ++y) {
+      const Box box = grid.cell(x, y);
+      const std::optional<double> value = value_at(x, y);
+      if (!value) {
+        draw_mark(svg, box, {Hue::kPaper}, "x", size);
+        continue;
+      }
+      const std::string colour = colours.at(*value), number = number_of(*value, asked);
+      svg.rect(box, colour, {svg.ground().paper, 0.5});
+      if (label_fits(number, box.width, size) && box.height >= size + 2)
+        svg.text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, number,
+                 {.size = size, .anchor = Anchor::kMiddle, .colour = ink_over(colour)});
+      const auto crosses = [&](std::size_t i, std::size_t k) {
+        const std::optional<double> other =
+            i < across.values.size() && k < upward.values.size() ? value_at(i, k) : std::nullopt;
+        return colours.around_one && other && (*value >= 1) != (*other >= 1);
+      };
+      if (crosses(x + 1, y))
+        contour += line_shape({{box.x + box.width, box.y}, {box.x + box.width, box.y + box.height}});
+      if (crosses(x, y + 1)) contour += line_shape({{box.x, box.y}, {box.x + box.width, box.y}});
+    }
+  svg.path(contour, "none", {svg.ground().ink, 3});
+  return {svg.take(grid.end), std::move(csv)};
 }
 
 }  // namespace accosim

@@ -1,11 +1,14 @@
 // CLI11 parses the line: this file gives it the verbs' options, and takes from it what was given.
 #include "sim/app/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <deque>
 #include <iostream>
 
+#include "build_info/commit.hpp"
 #include "build_info/project.hpp"
 #include "models/base/standard_streams.hpp"
 #include "sim/app/help_text.hpp"
@@ -128,7 +131,7 @@ ExitCode run_command_line(Texts words, const std::vector<Verb>& verbs) {
     words.emplace_back("--help");
   }
   CLI::App app{kProgramHelp, "accosim"};
-  app.set_version_flag("--version", std::string("accosim ") + kVersion);
+  app.set_version_flag("--version", fmt::format("accosim {} (commit {})", kVersion, kCommit));
   app.require_subcommand(1);
   AllParsed all;
   for (const Verb& verb : verbs) add(app, verb, all);

@@ -7,6 +7,7 @@
 
 #include "models/base/errors.hpp"
 #include "sim/explain/played_spans.hpp"
+#include "sim/explain/split_costs.hpp"
 
 namespace accosim {
 namespace {
@@ -85,6 +86,8 @@ PipelineChart pipeline_chart(const ScheduleSpec& spec, const SteadyPlay& play) {
   chart.parallel = play.costs->parallel;
   const Stretch shown = updates[play.folded.class_of[0]];
   chart.length = Seconds{shown.second - shown.first};
+  if (const std::optional<SplitCosts> costs = split_costs(play); costs && costs->pipeline)
+    chart.bubble = costs->pipeline->bubble / costs->update_time;
   for (int stage = 0; stage < chart.parallel.pipeline; ++stage) {
     GridCoordinates at = coordinates_of(layout, 0);
     at[static_cast<std::size_t>(Dim::kPipeline)] = stage;

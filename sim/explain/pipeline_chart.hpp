@@ -1,6 +1,7 @@
 // What the stages of one model replica do during an update, pass by pass, ready to be drawn.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct PipelineChart {
   std::string label;
   Seconds length;  ///< of the update
   Parallel parallel;
+  /// PipelineTime::bubble over the update; absent where that is (split_costs()).
+  std::optional<double> bubble{};
   std::vector<PipelineRow> rows;  ///< one a stage, of the first rank of each
 };
 

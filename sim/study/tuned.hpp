@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/draw/looks.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/tuned_rows.hpp"
@@ -13,10 +14,6 @@
 #include "sim/what_if/winner.hpp"
 
 namespace accosim {
-
-/// What the labels of these begin with, and how they are called where several points may have different ones.
-inline constexpr const char* kBestSynchronousRow = "best synchronous";
-inline constexpr const char* kBestDelayedRow = "best delayed or local";
 
 /// Adds to the scenario and to `chosen` (indices in scenario.schedules), as the last ones, Tuned::delayed, where one of
 /// the chosen schedules is delayed or local, and Tuned::synchronous. The first is not added where it is one of the

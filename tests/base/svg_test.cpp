@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "models/draw/axes.hpp"
 #include "models/draw/curves.hpp"
+#include "models/draw/looks.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/xml.hpp"
 
@@ -135,13 +138,14 @@ TEST(Svg, AllThatCanBeDrawnByHand) {
 }
 
 TEST(Curves, NamesStandAtTheEndsALineApartAndInsideTheirPanel) {
-  // Panel of 300 pixels from 40 to 340 for 0 to 1: an end at 0.5 is at 190. Three that end at 0 would be at 340, so the
-  // upper two move up a line of 15 each.
+  // A panel as high as half the width, 300 pixels, for 0 to 1. Without titles it begins at 14 + 12 - 6 = 20 and ends at
+  // 320. Three that end at 0 would be at 320, so the upper two move up a line of 15 each.
   CurvePanel panel;
   panel.most_x = 10;
-  const auto ends_at = [](const std::string& name, double y) { return ChartCurve{name, 0, {{0, 1}, {10, y}}, {}, {}}; };
-  panel.curves = {ends_at("a", 0), ends_at("b", 0), ends_at("c", 0), ends_at(std::string(10'000, 'W'), 0.5),
-                  ends_at("</svg>", 7)};
+  const auto ends_at = [](const std::string& name, double y) {
+    return ChartCurve{name, {}, {{0, 1}, {10, y}}, {}, {}};
+  };
+  panel.curves = {ends_at("a", 0), ends_at("b", 0), ends_at("c", 0), ends_at("with a band", 0.5), ends_at("</svg>", 7)};
   panel.curves[3].low = {0.9, 0.4};
   panel.curves[3].high = {1, 0.6};
   const std::string svg = curves_svg("curves", {panel}, Theme::kLight, 600);
@@ -150,12 +154,55 @@ TEST(Curves, NamesStandAtTheEndsALineApartAndInsideTheirPanel) {
   const auto name_at = [&](const std::string& name, double y) {
     return svg.find("y=\"" + pixels(y + 4) + "\">" + name + "<") != std::string::npos;
   };
-  EXPECT_TRUE(name_at("c", 340)) << svg;
-  EXPECT_TRUE(name_at("b", 325));
-  EXPECT_TRUE(name_at("a", 310));
-  EXPECT_TRUE(name_at("&lt;/svg&gt;", 40));  // above the panel: at its edge
+  EXPECT_TRUE(name_at("c", 320)) << svg;
+  EXPECT_TRUE(name_at("b", 305));
+  EXPECT_TRUE(name_at("a", 290));
+  EXPECT_TRUE(name_at("&lt;/svg&gt;", 20));  // above the panel: at its edge
   EXPECT_NE(svg.find("fill-opacity"), std::string::npos);
+  // A name that needs more than a third of the width, and all where the picture is narrow, stand below the panel.
+  panel.curves.push_back(ends_at(std::string(10'000, 'W'), 0.5));
+  const std::string below = curves_svg("curves", {panel}, Theme::kLight, 600);
+  EXPECT_EQ(wrong_in_xml(below), "");
+  EXPECT_LT(below.size(), 10'000U);
+  EXPECT_EQ(below.find("y=\"324\">c<"), std::string::npos);
+  EXPECT_NE(below.find(">c<"), std::string::npos);
   EXPECT_EQ(wrong_in_xml(curves_svg("none", {}, Theme::kDark, 600)), "");
+}
+
+TEST(Svg, LinesBreakAtBlanksAndCutOnlyWhatHasNoRoom) {
+  using Lines = std::vector<std::string>;
+  const double wide = text_width("best synchronous:", 12);
+  EXPECT_EQ(lines_in_pixels("best synchronous: zero3", wide, 12), (Lines{"best synchronous:", "zero3"}));
+  EXPECT_EQ(lines_in_pixels("", wide, 12), Lines{});
+  // The last line that is allowed takes the rest, and is cut.
+  const Lines cut = lines_in_pixels("one two three four five six seven", text_width("one two", 12), 12, false, 2);
+  ASSERT_EQ(cut.size(), 2U);
+  EXPECT_EQ(cut[0], "one two");
+  EXPECT_NE(cut[1].find("\u2026"), std::string::npos);
+  EXPECT_LT(lines_in_pixels(std::string(10'000, 'x'), 100, 12)[0].size(), 100U);
+}
+
+TEST(Svg, LooksAreApartInColourAndInPrint) {
+  // Every schedule, two forms of one, and labels that are of none.
+  std::vector<std::string> labels = {
+      "zero1", "acco",         "dpu", "zero3", "ddp", "best synchronous", "best delayed or local", "zero1 overlapped",
+      "mine",  "acco, drained"};
+  const std::vector<SeriesLook> looks = looks_of(labels);
+  std::set<std::pair<Hue, int>> own;  // a schedule that was added without a look has the one of another
+  for (const std::string& name : schedule_names()) {
+    const SeriesLook look = looks_of({name}).front();
+    EXPECT_TRUE(own.emplace(look.hue, look.turn).second) << name;
+  }
+  EXPECT_TRUE(looks.back().again);
+  EXPECT_FALSE(looks.front().again);
+  for (const Theme theme : {Theme::kLight, Theme::kDark, Theme::kPrint})
+    for (std::size_t i = 0; i < looks.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k) {
+        const Stroke one = stroke_of(looks[i], theme), other = stroke_of(looks[k], theme);
+        EXPECT_TRUE(one.colour != other.colour || one.dashes != other.dashes) << i << ' ' << k;
+        const Fill fill = fill_of(looks[i], theme), before = fill_of(looks[k], theme);
+        EXPECT_TRUE(fill.hue != before.hue || fill.pattern != before.pattern) << i << ' ' << k;
+      }
 }
 
 TEST(Svg, APatternIsDefinedOnceAndByWhatItIs) {

@@ -5,7 +5,7 @@
 BEGIN {
   models = "models/base models/draw models/spec models/read models/launch models/collectives models/price models/fit models/recorded"
   sees["models/base"] = ""
-  sees["models/draw"] = "models/base"
+  sees["models/draw"] = "models/base models/spec"
   sees["models/spec"] = "models/base"
   sees["models/read"] = "models/base models/spec"
   sees["models/launch"] = "models/base models/spec models/read"

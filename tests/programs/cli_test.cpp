@@ -91,6 +91,21 @@ TEST(CommandLine, KindsOfWhatIsShippedAreNamedAsOneOrMany) {
   }
 }
 
+TEST(List, IsShortByDefaultALineForEachOfAKindAndAllOfOne) {
+  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  const std::string all = accosim({"list"}).out, scenarios = accosim({"list", "scenarios"}).out;
+  const auto count = static_cast<long>(results_of({"list", "scenarios"})["entries"].size());
+  EXPECT_LT(lines(all), 100) << all;
+  EXPECT_EQ(lines(scenarios), 1 + count) << scenarios;
+  const Json one = results_of({"list", "scenarios", "finetune_2x4_a100"})["entries"];
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_TRUE(holds(unwrapped(accosim({"list", "scenarios", "finetune_2x4_a100"}).out), one[0]["description"].text()));
+  expect_told(accosim({"list", "scenarios", "finetune_2x4_a10"}), 1, "did you mean \"finetune_2x4_a100\"?");
+  const TemporaryFolder folder;
+  expect_told(accosim({"compare", folder.write("mine.yaml", "model: llama-3-8b\n").string()}), 1, "this is YAML");
+  EXPECT_TRUE(holds(accosim({"--version"}).out, "(commit "));
+}
+
 TEST(CommandLine, WhatIsShippedIsAlsoADocument) {
   const Json all = results_of({"list"});
   EXPECT_EQ(all["schema"], "accosim.list/1");

@@ -196,8 +196,34 @@ TEST(Plot, WhatIsWrongIsToldBeforeTheWork) {
   EXPECT_EQ(accosim({"plot", "--kind", "memory", "finetune_1x8_a100"}).exit_code, 2);
   expect_told(accosim(plot("memory", "finetune_1x8_a100", {"--updates", "2"})), 1,
               "--updates belongs to plot of a timeline (--kind timeline)");
-  for (const char* const width : {"479", "10001", "wide"})
-    EXPECT_EQ(accosim(plot("memory", "finetune_1x8_a100", {"--width", width})).exit_code, 2);
+  for (const char* const width : {"226", "10001", "59.9mm", "nanmm"})
+    expect_told(accosim(plot("memory", "finetune_1x8_a100", {"--width", width})), 1, "--width \"");
+  expect_told(accosim(plot("memory", "finetune_1x8_a100", {"--width", "82.5cm"})), 1, "millimetres (82.5mm)");
+  expect_told(accosim(plot("memory", "finetune_1x8_a100", {"--label", "acco"})), 1, "write SCHEDULE=TEXT");
+  expect_told(accosim(plot("timeline", "finetune_1x8_a100", {"--no-intervals"})), 1, "--no-intervals belongs to plot");
+}
+
+TEST(Plot, APaperHasItsWidthItsNamesItsOrderAndItsNumbers) {
+  const TemporaryFolder folder;
+  const std::string csv = (folder.path / "numbers.csv").string();
+  const std::string svg = plotted("breakdown", "finetune_1x8_a100",
+                                  {"--width", "82.55mm", "--title", "", "--schedule", "acco", "--schedule", "zero1",
+                                   "--label", "acco=Ours", "--no-intervals", "--csv", csv});
+  // 82.55 mm are 3.25 inches of 96 pixels.
+  EXPECT_TRUE(has(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"312\"")) << svg.substr(0, 200);
+  const std::vector<std::string> texts = texts_in_svg(svg);
+  const auto at = [&](const char* text) { return std::find(texts.begin(), texts.end(), text) - texts.begin(); };
+  EXPECT_LT(at("Ours"), at("zero1"));
+  EXPECT_FALSE(contains(texts, "finetune_1x8_a100"));
+  EXPECT_FALSE(contains(texts, "80 % interval"));
+  EXPECT_EQ(text_of(csv).rfind("schedule,batch_inflation,update_time_s,", 0), 0U);
+  EXPECT_TRUE(has(text_of(csv), "\nOurs,"));
+  // A table by itself, and no table of somebody else's.
+  const std::string own = (folder.path / "only.csv").string();
+  EXPECT_EQ(accosim({"plot", "--kind", "memory", "finetune_1x8_a100", "-o", own}).exit_code, 0);
+  EXPECT_TRUE(has(text_of(own), ",part,part_bytes\n"));
+  const std::string precious = folder.write("mine.csv", "a,b\n1,2\n").string();
+  expect_told(accosim({"plot", "--kind", "memory", "finetune_1x8_a100", "-o", precious}), 1, "--force");
 }
 
 TEST(Compare, DrawsATimelineOnTheTerminal) {

@@ -329,6 +329,43 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
               1, "did you mean");
 }
 
+TEST(Plot, AMapHasValuesOfAScheduleOverAnother) {
+  const TemporaryFolder folder;
+  const std::string rows = (folder.path / "rows.jsonl").string(), csv = (folder.path / "map.csv").string();
+  ASSERT_EQ(accosim({"sweep", "finetune_2x4_a100", "--no-tuned", "--schedule", "DDP as released", "--schedule", "zero1",
+                     "--schedule", "acco", "--over", "/training/gradient_accumulation_steps=2,8", "--over",
+                     "/training/micro_batch_size=1,2", "-o", rows})
+                .exit_code,
+            0);
+  const auto draw = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"plot", "--kind", "map", rows, "-o", csv, "--force"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramRun run = accosim(words);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return lines_of(csv);
+  };
+  // What a row says of the two, per token; the first point has 2 updates of micro-batches of 1.
+  const std::vector<std::string> gain = draw({"--value", "speedup", "--of", "acco", "--over", "zero1"});
+  ASSERT_EQ(gain.size(), 1 + 4U);
+  const Json row = Json::parse(lines_of(rows)[1])["schedules"];
+  const double tokens = row[2]["tokens_per_s"].number() / row[1]["tokens_per_s"].number();
+  EXPECT_EQ(gain[1].rfind("acco,", 0), 0U) << gain[1];
+  EXPECT_NEAR(std::strtod(gain[1].substr(std::string("acco,2,1,").size()).c_str(), nullptr), tokens, 1e-9) << gain[1];
+  const std::vector<std::string> hours = draw({"--value", "time", "--of", "zero1"});
+  EXPECT_NEAR(std::strtod(hours[1].substr(std::string("zero1,2,1,").size()).c_str(), nullptr),
+              row[1]["total_time_s"].number() / 3600, 1e-9);
+  // The schedule is one of those that are chosen, and a time is over nothing.
+  const std::vector<std::string> base = {"plot", "--kind", "map", rows, "-o", "/dev/null"};
+  for (const auto& [more, said] :
+       {std::pair(std::vector<std::string>{"--schedule", "zero1", "--of", "acco"}, "--of acco"),
+        std::pair(std::vector<std::string>{"--value", "time", "--over", "zero1"}, "write --value speedup"),
+        std::pair(std::vector<std::string>{"--value", "cost"}, "price")}) {
+    std::vector<std::string> words = base;
+    words.insert(words.end(), more.begin(), more.end());
+    expect_told(accosim(words), 1, said);
+  }
+}
+
 TEST(Sweep, AMergeThatIsRefusedWritesNothing) {
   const TemporaryFolder folder;
   const std::filesystem::path merged = folder.path / "rows.jsonl";

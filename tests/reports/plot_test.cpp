@@ -4,12 +4,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "build_info/project.hpp"
+#include "models/base/errors.hpp"
+#include "models/draw/looks.hpp"
 #include "reports/human.hpp"
+#include "reports/plot/figures_csv.hpp"
 #include "reports/plot/pictures.hpp"
+#include "reports/plot/series.hpp"
 #include "reports/plot/timeline_svg.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/xml.hpp"
@@ -167,6 +175,7 @@ void expect_inside(const std::string& svg, double width) {
     const double left = element.find("\"middle\"") != std::string::npos ? x - wide / 2
                         : element.find("\"end\"") != std::string::npos  ? x - wide
                                                                         : x;
+    EXPECT_GE(number("font-size", 12), kLeastLetters) << element;
     EXPECT_GE(left, 0) << element;
     EXPECT_LE(left + wide, width + 1e-6) << element;
   }
@@ -174,7 +183,7 @@ void expect_inside(const std::string& svg, double width) {
 
 TEST(Pictures, AreXmlInsideTheirEdgesWhateverTheNames) {
   for (const std::string& name : kHostile)
-    for (const double width : {480.0, 800.0, 1600.0})
+    for (const double width : {kLeastPlotWidth, 312.0, 480.0, 800.0, 1600.0})
       for (const Theme theme : {Theme::kLight, Theme::kDark, Theme::kPrint})
         for (const std::string& svg : all_pictures(name, {theme, width})) {
           EXPECT_EQ(wrong_in_xml(svg), "");
@@ -198,9 +207,114 @@ TEST(Pictures, ThePipelineHasARowAStageAndTheNumbersOfItsMicroBatches) {
     for (int i = 0; i < 1000; ++i) row.passes.push_back({i % 2 == 0, 0, i / 2, 9e-5 * i, 9e-5 * (i + 1)});
   }
   const std::vector<std::string> both = texts_in_svg(pipeline_picture({"a", "b"}, many, {Theme::kLight, 800}));
-  EXPECT_TRUE(has(both, "its begin") && has(both, "its end"));
+  EXPECT_TRUE(has(both, "Their begin") && has(both, "Their end"));
   EXPECT_EQ(std::count(both.begin(), both.end(), "stage 1"), 3);
   EXPECT_TRUE(has(both, "500"));
+}
+
+/// 1 s of 2 s is the bubble; a third micro-batch has a number that its pass has no room for.
+TEST(Pictures, APipelineNumbersAllItsMicroBatchesOrNoneAndNamesItsBubble) {
+  std::vector<PipelineChart> charts = pipelines();
+  charts[0].bubble = 0.5;
+  const std::vector<std::string> texts = texts_in_svg(pipeline_picture({"a", "b"}, charts, {Theme::kLight, 800}));
+  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(),
+                          [](const std::string& text) { return text.find("; bubble 50.0 %") != std::string::npos; }));
+  charts[0].rows[0].passes.push_back({true, 0, 2, 0.08, 0.0801});
+  const std::vector<std::string> none = texts_in_svg(pipeline_picture({"a", "b"}, charts, {Theme::kLight, 800}));
+  EXPECT_EQ(std::count(none.begin(), none.end(), "1"), 0);
+  // Of 32 equal stages eight are shown: the first and last two, and some between.
+  while (charts[0].rows.size() < 32) {
+    charts[0].rows.push_back(charts[0].rows[1]);
+    charts[0].rows.back().stage = static_cast<int>(charts[0].rows.size()) - 1;
+  }
+  const std::vector<std::string> some = texts_in_svg(pipeline_picture({"a", "b"}, charts, {Theme::kLight, 800}));
+  EXPECT_EQ(std::count_if(some.begin(), some.end(), [](const auto& text) { return text.rfind("stage ", 0) == 0; }), 8);
+  for (const char* const stage : {"stage 0", "stage 1", "stage 30", "stage 31"}) EXPECT_TRUE(has(some, stage)) << stage;
+}
+
+TEST(Pictures, NothingIsCutWhereAnotherLineHasRoom) {
+  const std::string longest = "best synchronous: zero3, HSDP, no reshard, one gradient sync, micro-batch 8";
+  const PlotHeading heading{"finetune_2x4_a100", "gpt-neo-2.7b on 8 GPUs: jean-zay-a100-2x4 (2 x 4 A100-SXM4-80GB)"};
+  TimelinePicture timeline = example();
+  timeline.heading = heading;
+  std::vector<UpdateBreakdown> parts = breakdowns();
+  std::vector<MemoryBar> memory = bars();
+  std::vector<PipelineChart> charts = pipelines();
+  Ladder ladder = example_ladder();
+  timeline.timelines[0].label = parts[0].label = memory[0].label = charts[0].label = ladder.rungs[1].change = longest;
+  for (const double width : {kLeastPlotWidth, 312.0, 480.0, 680.0, 800.0, 1400.0}) {
+    const PlotStyle style{Theme::kLight, width};
+    for (const std::string& svg :
+         {timeline_svg(timeline, style), breakdown_svg(heading, parts, style), memory_svg(heading, memory, style),
+          ladder_svg(heading, ladder, style), pipeline_picture(heading, charts, style)})
+      for (const std::string& text : texts_in_svg(svg))
+        EXPECT_EQ(text.find("\u2026"), std::string::npos) << width << ": " << text;
+  }
+}
+
+TEST(Pictures, AHeadingIsReplacedOrLeftOut) {
+  PlotStyle style{Theme::kLight, 480, "Mine"};
+  const std::vector<std::string> mine = texts_in_svg(memory_svg({"a title", "a subtitle"}, bars(), style));
+  EXPECT_TRUE(has(mine, "Mine") && !has(mine, "a title") && !has(mine, "a subtitle"));
+  style.title = "";
+  EXPECT_FALSE(has(texts_in_svg(memory_svg({"a title", "a subtitle"}, bars(), style)), "a title"));
+  style.intervals = false;
+  const std::vector<std::string> bare = texts_in_svg(breakdown_svg({"a", "b"}, breakdowns(), style));
+  EXPECT_TRUE(has(bare, "1.60 s") && !has(bare, "80 % interval"));
+}
+
+TEST(Pictures, ShortNamesStandWhereThereIsNoRoom) {
+  std::set<std::string> shortened;
+  EXPECT_EQ(label_for("reduce-scatter", 200, 10, shortened), "reduce-scatter");
+  EXPECT_TRUE(shortened.empty());
+  EXPECT_EQ(label_for("reduce-scatter of the shard", 24, 10, shortened), "RS");
+  EXPECT_EQ(label_for("all-gather", 2, 10, shortened), "");
+  EXPECT_EQ(shortened_in_words(shortened), "RS: reduce-scatter");
+}
+
+TEST(Pictures, TheirNumbersAreTables) {
+  EXPECT_EQ(in_csv("=1+1, \"x\""), "\"'=1+1, \"\"x\"\"\"");
+  EXPECT_EQ(in_csv("-1.5"), "-1.5");
+  EXPECT_NE(breakdown_csv(breakdowns()).find("acco,1.25,2,1.5,2.5,forward and backward,1.234\n"), std::string::npos);
+  EXPECT_NE(ladder_csv(example_ladder()).find("copies,2,64,0.8,0.8,0.8,0.8,0\n"), std::string::npos);
+  EXPECT_NE(pipeline_csv(pipelines()).find("zero1,,0,forward,1,1,0,0.01\n"), std::string::npos);
+  for (const std::string& csv : {timeline_csv(example()), memory_csv(bars()), pipeline_csv(pipelines())})
+    EXPECT_EQ(csv.rfind("schedule", 0), 0U);
+}
+
+TEST(Series, AreChosenInTheOrderOfTheWordsAndCalledByLabels) {
+  const std::vector<std::string> names = {"DDP as released", "zero1", "zero1 overlapped", "acco"};
+  using Places = std::vector<std::size_t>;
+  EXPECT_EQ(series_named("--schedule", names, {}), (Places{0, 1, 2, 3}));
+  EXPECT_EQ(series_named("--schedule", names, {"acco", "zero1"}), (Places{3, 1}));
+  EXPECT_EQ(series_named("--schedule", names, {"ddp"}), Places{0});  // by the schedule's name
+  EXPECT_THROW(series_named("--schedule", names, {"aco"}), BadInput);
+  EXPECT_EQ(renamed(names, {"ddp=DDP, fp32", "acco=ours"})[0], "DDP, fp32");
+  EXPECT_THROW(renamed(names, {"acco"}), BadInput);
+  EXPECT_THROW(renamed(names, {"acco="}), BadInput);
+}
+
+TEST(Series, AScheduleHasOneLookInEveryPictureThatIsShipped) {
+  // In whatever company, and in all of its forms.
+  for (const auto& labels : {std::vector<std::string>{"acco"}, {"zero1", "dpu", "acco"}, {"acco", "acco, drained"}})
+    EXPECT_EQ(looks_of(labels).back().hue, Hue::kVermillion) << labels.size();
+  std::map<std::string, std::string> colours;
+  const std::regex named("<line [^>]*stroke=\"(#[0-9a-f]+)\" stroke-width=\"1.7\"[^>]*/>\n<text [^>]*>([^<]*)<");
+  int pictures = 0;
+  for (const char* const folder : {"scenarios/mixes", "reports/published"})
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(kSourceFolder) / folder)) {
+      if (entry.path().extension() != ".svg") continue;
+      const std::string svg = text_of(entry.path());
+      bool any = false;
+      for (auto it = std::sregex_iterator(svg.begin(), svg.end(), named); it != std::sregex_iterator(); ++it) {
+        const auto known = colours.emplace((*it)[2], (*it)[1]).first;
+        EXPECT_EQ(known->second, (*it)[1]) << entry.path() << (*it)[2];
+        any = true;
+      }
+      pictures += any ? 1 : 0;
+    }
+  EXPECT_GE(pictures, 5);
+  EXPECT_TRUE(colours.contains("acco"));
 }
 
 TEST(Pictures, TheTimelineByHand) {

@@ -1,10 +1,7 @@
 // The page of a sweep: which schedule is the fastest where, along one axis with its interval and over two as a map.
 
-/// Of schedules, in their order: the colours of the pictures (models/draw/svg.cpp, series_look), and dashes.
-const kSweepColours = ['#8c8c8c', '#56b4e9', '#e69f00', '#009e73', '#d55e00', '#cc79a7', '#0072b2', '#8a6a4b', '#f0e442'];
-const kSweepDashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 2], [], [8, 4], [2, 3]];
-const sweepColour = (s) => kSweepColours[s % kSweepColours.length];
-const sweepDash = (s) => kSweepDashes[s % kSweepDashes.length];
+/// The line of a schedule, as the pictures have it: {colour, dash}. What is drawn in ink there is so in both themes.
+const lineOf = ({looks}, s) => ({colour: looks[s].colour ?? themeColours().ink, dash: looks[s].dash});
 
 const kScoreNames = {tokens: 'tokens per second', 'same-batch': 'equal samples an update',
   'best-synchronous': 'over the best synchronous schedule',
@@ -59,16 +56,16 @@ function curveOption(sweep, view, theme) {
     renderItem(_, api) {
       const at = (x, y) => api.coord([x, Math.max(y, least)]);
       const band = [...points.map(([x, , low]) => at(x, low)), ...points.map(([x, , , high]) => at(x, high)).reverse()];
-      const color = sweepColour(s);
+      const {colour: color, dash} = lineOf(sweep, s);
       return {type: 'group', children: [
         {type: 'polygon', shape: {points: band}, style: {fill: color, opacity: 0.13}},
         {type: 'polyline', shape: {points: points.map(([x, y]) => at(x, y))},
-          style: {stroke: color, lineWidth: 2.2, lineDash: sweepDash(s), fill: 'none'}}]};
+          style: {stroke: color, lineWidth: 2.2, lineDash: dash, fill: 'none'}}]};
     }});
   const touched = ({s, label, points}) => ({type: 'custom', name: label, data: points, encode: {x: 0, y: 1}, z: 3,
     renderItem(_, api) {
       const [cx, cy] = api.coord([api.value(0), api.value(1)]);
-      return {type: 'circle', shape: {cx, cy, r: points.length > 30 ? 2.2 : 3.2}, style: {fill: sweepColour(s)}};
+      return {type: 'circle', shape: {cx, cy, r: points.length > 30 ? 2.2 : 3.2}, style: {fill: lineOf(sweep, s).colour}};
     }});
   const even = {type: 'custom', silent: true, data: [[0, 1]], z: 1, renderItem(info, api) {
     const y = api.coord([0, 1])[1], {x, width} = info.coordSys;
@@ -121,11 +118,11 @@ function mapOption(sweep, view, theme) {
       const [x, y, mark, value] = cells[dataIndex], [cx, cy] = api.coord([x, y]), [wide, high] = api.size([1, 1]);
       const winner = winnerOf(mark), isWon = Number.isInteger(winner);
       const cell = {type: 'rect', shape: {x: cx - wide / 2, y: cy - high / 2, width: wide, height: high},
-        style: {fill: isWon ? sweepColour(winner) : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
+        style: {fill: isWon ? lineOf(sweep, winner).colour : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
       const spent = score.format === 'count' && value !== null && wide > 44 && high > 12 ? format.count(value) + ' ' : '';
       const says = spent + (isWon ? mark.replace(/^[0-9]+/, '') : mark);
       if (says === '') return cell;
-      const ink = isWon ? '#000' : theme.ink;
+      const ink = !isWon ? theme.ink : sweep.looks[winner].colour ? '#000' : theme.back;
       const size = Math.min(spent === '' ? 14 : 11, high - 1, wide * 1.3);
       return {type: 'group', children: [cell, size < 8 ?
         {type: 'circle', shape: {cx, cy, r: 1}, style: {fill: ink}} :
@@ -149,7 +146,7 @@ function curveSwitches(sweep, view, changed) {
       changed();
     });
     const swatch = el('span', {class: 'swatch', 'aria-hidden': 'true'});
-    swatch.style.background = sweepColour(s);
+    swatch.style.background = lineOf(sweep, s).colour;
     return el('label', {class: 'switch key'}, box, swatch, nameOf(label));
   }));
 }
@@ -202,7 +199,7 @@ function mapLegend(sweep, view) {
   return el('div', {class: 'legend'}, sweep.schedules.flatMap((label, s) => {
     if (!won.has(s)) return [];
     const swatch = el('span', {class: 'swatch', 'aria-hidden': 'true'});
-    swatch.style.background = sweepColour(s);
+    swatch.style.background = lineOf(sweep, s).colour;
     return [el('span', {class: 'key'}, swatch, nameOf(label))];
   }));
 }

@@ -48,6 +48,8 @@ bool is_stream(const std::string& path) {
   return is_output || !S_ISREG(target.st_mode);
 }
 
+bool is_table(const std::string& path) { return extension_of(path) == ".csv"; }
+
 bool is_converted(const std::string& path) {
   const std::string extension = extension_of(path);
   return extension == ".png" || extension == ".pdf";
@@ -61,25 +63,29 @@ bool is_installed(const char* program) {
   return false;
 }
 
-[[noreturn]] void become_converter(const std::string& format, int input, int output) {
+[[noreturn]] void become_converter(const std::string& format, const std::string& zoom, int input, int output) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(input, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
-  execlp(kConverter, kConverter, "--format", format.c_str(), static_cast<char*>(nullptr));
+  if (zoom.empty())
+    execlp(kConverter, kConverter, "--format", format.c_str(), static_cast<char*>(nullptr));
+  else
+    execlp(kConverter, kConverter, "--format", format.c_str(), "--zoom", zoom.c_str(), static_cast<char*>(nullptr));
   _exit(127);
 }
 
 BadEnvironment failed(const std::string& why) { return BadEnvironment(fmt::format("{}: {}", kConverter, why)); }
 
 /// Its standard error is ours. What it writes goes into a file in memory, as large as it is.
-std::string converted(const std::string& svg, const std::string& format) {
+std::string converted(const std::string& svg, const std::string& format, double dots) {
+  const std::string zoom = format == "png" && dots != 1 ? shortest(dots) : "";
   const Descriptor input(memfd_create("svg", MFD_CLOEXEC)), output(memfd_create("picture", MFD_CLOEXEC));
   if (!input || !output || write(input.get(), svg.data(), svg.size()) != static_cast<ssize_t>(svg.size()) ||
       lseek(input.get(), 0, SEEK_SET) != 0)
     throw failed(system_words(errno));
   const pid_t child = fork();
   if (child < 0) throw failed(system_words(errno));
-  if (child == 0) become_converter(format, input.get(), output.get());
+  if (child == 0) become_converter(format, zoom, input.get(), output.get());
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -92,14 +98,17 @@ std::string converted(const std::string& svg, const std::string& format) {
 
 }  // namespace
 
-void check_picture(const std::string& path, const std::vector<std::string>& inputs, bool force) {
+void check_picture(const std::string& path, const std::string& csv, const std::vector<std::string>& inputs,
+                   bool force) {
   const std::string extension = extension_of(path);
   const fs::path named_right = fs::path(path).replace_extension(".svg");
-  if (!is_stream(path) && extension != ".svg" && !is_converted(path))
-    throw BadInput(fmt::format("--output {}: a picture is .svg, .png or .pdf; name it {}", printable(path, 300),
-                               printable(named_right.string(), 300)));
+  if (!is_stream(path) && extension != ".svg" && !is_table(path) && !is_converted(path))
+    throw BadInput(fmt::format("--output {}: a picture is .svg, .png or .pdf; name it {}, or .csv for its numbers",
+                               printable(path, 300), printable(named_right.string(), 300)));
   // What rsvg-convert writes does not say who asked for it, so it is replaced with --force only.
-  check_outputs({{"--output", path, {"it is a picture", extension, "<svg", kDrawnByUs}}}, inputs, force);
+  const OutputKind picture{"it is a picture", extension, "<svg", kDrawnByUs};
+  const OutputKind table = table_kind("schedule");  // as all of them begin
+  check_outputs({{"--output", path, is_table(path) ? table : picture}, {"--csv", csv, table}}, inputs, force);
   if (is_converted(path) && !is_installed(kConverter))
     throw BadEnvironment(
         fmt::format("--output {}: {} makes {} files, and is not installed; install the package librsvg2-bin, or name "
@@ -107,9 +116,17 @@ void check_picture(const std::string& path, const std::vector<std::string>& inpu
                     printable(path, 300), kConverter, extension.substr(1), printable(named_right.string(), 300)));
 }
 
-void write_picture(const std::string& path, const std::string& svg, const std::string& what) {
-  write_whole(path, is_converted(path) ? converted(svg, extension_of(path).substr(1)) : svg);
+void write_picture(const std::string& path, const std::string& csv, const Drawing& figure, const std::string& what) {
+  if (is_table(path))
+    write_whole(path, figure.csv());
+  else if (is_converted(path))
+    write_whole(path, converted(figure.svg(), extension_of(path).substr(1), figure.dots));
+  else
+    write_whole(path, figure.svg());
   tell_written(path, what);
+  if (csv.empty()) return;
+  write_whole(csv, figure.csv());
+  tell_written(csv, "table of the " + what);
 }
 
 }  // namespace accosim
