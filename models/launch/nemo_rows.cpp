@@ -55,7 +55,8 @@ constexpr TrainerRow kNemo[] = {
     {"context_parallel_size", KeyUse::kRefused, kContexts, "1"},
     {"num_moe_experts expert_model_parallel_size", KeyUse::kRefused, kExperts, "1"},
     {"peft.peft_scheme", KeyUse::kRefused,
-     "adapters (LoRA) are not modelled yet; give a configuration of full training"},
+     "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
+     "the scenario"},
     {"gradient_accumulation_fusion=false", KeyUse::kNotModelled, "a pass over each weight's gradient"},
     {"bias_activation_fusion=false bias_dropout_add_fusion=false masked_softmax_fusion=false", KeyUse::kNotModelled,
      "one more kernel a block"},
@@ -119,7 +120,8 @@ constexpr TrainerRow kBridge[] = {
     {"optimizer.optimizer_cpu_offload", KeyUse::kTaken, "optimizer-cpu-offload"},
     {"optimizer.use_precision_aware_optimizer", KeyUse::kNotModelled, "the optimizer's states would take less memory"},
     {"peft peft_scheme peft.", KeyUse::kRefused,
-     "adapters (LoRA) are not modelled yet; give a recipe of full training"},
+     "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
+     "the scenario"},
     {"nodes num_nodes", KeyUse::kTaken, "launcher-nodes"},
     {"gpus_per_node", KeyUse::kTaken, "launcher-devices"},
     {"num_gpus ng", KeyUse::kTaken, "launcher-gpus"},

@@ -5,8 +5,12 @@
 namespace accosim {
 namespace {
 
-constexpr const char* kAdapters = "adapters (LoRA) are not modelled yet; give a configuration of full training";
-constexpr const char* kQuantised = "quantised weights are not modelled yet; give a configuration without";
+constexpr const char* kAdapters =
+    "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in the "
+    "scenario";
+constexpr const char* kQuantised =
+    "quantised weights are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
+    "the scenario";
 constexpr const char* kOtherPasses = "of stages only pre-training and supervised fine-tuning are modelled yet";
 constexpr const char* kContexts = "context and sequence parallelism are not modelled yet; write 1";
 constexpr const char* kOnHost = "parameters on the host are not modelled yet; write false";
