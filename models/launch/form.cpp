@@ -28,6 +28,21 @@ constexpr Forms kMegatron = bit(LaunchForm::kMegatron) | bit(LaunchForm::kBridge
                 kTitan = bit(LaunchForm::kTorchtitan), kDeepspeed = bit(LaunchForm::kDeepspeed),
                 kFsdp2 = bit(LaunchForm::kFsdp2), kPytorch = kTitan | kFsdp2, kAll = kMegatron | kDeepspeed | kPytorch;
 
+struct FormRow {
+  Framework framework;
+  const char* title;
+  const char* nearest;  ///< why another schedule is the nearest
+};
+constexpr FormRow kForms[] = {
+    {Framework::kMegatron, "Megatron-LM",
+     "Megatron-LM shards the optimizer's states, or with Megatron-FSDP everything"},
+    {Framework::kPytorch, "torchtitan", "torchtitan shards with fully_shard; its DDP trains fp32 under autocast"},
+    {Framework::kDeepspeed, "DeepSpeed", "DeepSpeed shards by its stage"},
+    {Framework::kPytorch, "PyTorch", "PyTorch has no ZeRO-1 of buckets; fully_shard without reshard is nearest"},
+    {Framework::kMegatron, "Megatron-Bridge", "Megatron-Bridge shards the optimizer's states, or everything"},
+};
+const char* why_nearest(LaunchForm form) { return kForms[static_cast<std::size_t>(form)].nearest; }
+
 /// Of a training whose tensors are split, that has stages, or stages of one chunk each.
 enum class When : std::uint8_t { kAlways, kTensor, kPiped, kPlain };
 
@@ -147,27 +162,11 @@ const ScheduleTraits& nearest_schedule(LaunchForm form, const Training& training
   if (framework_of(form) == Framework::kMegatron && split == Sharding::kGradients) split = Sharding::kOptimizer;
   return plain_schedule(split);
 }
-const char* why_nearest(LaunchForm form) {
-  constexpr const char* kWhy[] = {"Megatron-LM shards the optimizer's states, or with Megatron-FSDP everything",
-                                  "torchtitan shards with fully_shard; its DDP trains fp32 under autocast",
-                                  "DeepSpeed shards by its stage",
-                                  "PyTorch has no ZeRO-1 of buckets; fully_shard without reshard is nearest",
-                                  "Megatron-LM shards the optimizer's states, or with Megatron-FSDP everything"};
-  return kWhy[static_cast<std::size_t>(form)];
-}
-
 /// What an entry says on that ground, which fills in its defaults; nothing where it is refused.
 std::optional<ScheduleSpec> read_on(const Training& training, const std::optional<Cluster>& cluster, JsonValue& entry) {
   Diagnostics diagnostics;
   ScheduleSpec spec = read_schedule(entry, "", training, cluster, diagnostics);
   return diagnostics.errors.empty() ? std::optional(std::move(spec)) : std::nullopt;
-}
-
-/// The samples of an update stay where there are other numbers of replicas.
-void keep_samples(const LoadedScenario& loaded, Nearest& nearest) {
-  if (at_pointer(loaded.tree->root, "/training/gradient_accumulation_steps") != nullptr)
-    nearest.set.emplace_back("/training/gradient_accumulation_steps=null");
-  nearest.set.push_back(fmt::format("/training/global_batch_size={:.0f}", samples_asked(loaded.scenario)));
 }
 
 /// What the scenario's framework does by itself is kept where another one does something else.
@@ -213,7 +212,11 @@ void replace_values(LaunchForm form, const LoadedScenario& loaded, const JsonVal
     if (!lacks(row, text_at(resolved, std::string("/training/") + row.key))) continue;
     if (row.key == std::string("parallel") && model_ranks_of(training.parallel) == 1) continue;
     replace(row.key, row.to, row.why);
-    if (row.key == std::string("parallel")) keep_samples(loaded, nearest);
+    if (row.key != std::string("parallel")) continue;
+    // The samples of an update stay, of other numbers of replicas.
+    if (at_pointer(loaded.tree->root, "/training/gradient_accumulation_steps") != nullptr)
+      nearest.set.emplace_back("/training/gradient_accumulation_steps=null");
+    nearest.set.push_back(fmt::format("/training/global_batch_size={:.0f}", samples_asked(scenario)));
   }
   keep_choices(framework_of(form), loaded, resolved, nearest);
   nearest.set.push_back(fmt::format("/training/framework={}", name_of(framework_of(form))));
@@ -221,15 +224,8 @@ void replace_values(LaunchForm form, const LoadedScenario& loaded, const JsonVal
 
 }  // namespace
 
-Framework framework_of(LaunchForm form) {
-  constexpr Framework kOf[] = {Framework::kMegatron, Framework::kPytorch, Framework::kDeepspeed, Framework::kPytorch,
-                               Framework::kMegatron};
-  return kOf[static_cast<std::size_t>(form)];
-}
-const char* title_of(LaunchForm form) {
-  constexpr const char* kTitles[] = {"Megatron-LM", "torchtitan", "DeepSpeed", "PyTorch", "Megatron-Bridge"};
-  return kTitles[static_cast<std::size_t>(form)];
-}
+Framework framework_of(LaunchForm form) { return kForms[static_cast<std::size_t>(form)].framework; }
+const char* title_of(LaunchForm form) { return kForms[static_cast<std::size_t>(form)].title; }
 
 bool can_say(LaunchForm form, const std::string& set) {
   return std::none_of(std::begin(kValues), std::end(kValues), [&](const Value& row) {

@@ -85,11 +85,11 @@ std::optional<ScheduleSpec> Forms::read(const Form& form, const std::vector<Sche
   JsonDocument document = parse_json(text + "}", "");
   Diagnostics diagnostics;
   ScheduleSpec spec = read_schedule(document.root, "", training_, cluster_, diagnostics);
-  const bool read = diagnostics.errors.empty();
-  const std::string lacking = read && typed_in_ ? not_typed(*typed_in_, training_, cluster_, document.root) : "";
-  if (read && lacking.empty()) return spec;
-  if (read && what != form.label) return std::nullopt;  // a choice that nobody asked for
-  left_out_.push_back(what + ": " + (read ? lacking : diagnostics.errors.front()));
+  const bool good = diagnostics.errors.empty();
+  const std::string lacking = good && typed_in_ ? not_typed(*typed_in_, training_, cluster_, document.root) : "";
+  if (good && lacking.empty()) return spec;
+  if (good && what != form.label) return std::nullopt;  // a choice that nobody asked for
+  left_out_.push_back(what + ": " + (good ? lacking : diagnostics.errors.front()));
   return std::nullopt;
 }
 

@@ -14,7 +14,6 @@
 #include "models/base/json.hpp"
 #include "models/base/names.hpp"
 #include "models/base/outputs.hpp"
-#include "models/base/standard_streams.hpp"
 #include "models/base/stops.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
@@ -328,12 +327,15 @@ Answer answer_of(const LoadedScenario& loaded, AdviceQuery asked, const Schedule
   return answer;
 }
 
-/// The winner as it is typed. `script`: what it is held against, or nothing.
-std::string typed_winner(const Answer& answer, const LoadedScenario* script, const Arguments& arguments) {
+/// The winner as it is typed. `script`: what it is held against, or nothing; `said`: of its training.
+std::string typed_winner(const Answer& answer, const LoadedScenario* script, std::vector<std::string> said,
+                         const Arguments& arguments) {
   if (!answer.asked.form || !answer.advice.winner) return "";
   const Choice choice = choice_at(answer, *answer.advice.winner);
-  return typed_text(typed_answer(*answer.asked.form, loaded_with(answer.asked, choice.set).scenario, script,
-                                 command_of("advise", advise_options(), {}, arguments)));
+  TypedAnswer typed = typed_answer(*answer.asked.form, loaded_with(answer.asked, choice.set).scenario, script,
+                                   command_of("advise", advise_options(), {}, arguments));
+  typed.said = std::move(said);
+  return typed_text(typed);
 }
 
 ExitCode advise(const Arguments& arguments) {
@@ -344,6 +346,7 @@ ExitCode advise(const Arguments& arguments) {
       .scenario = arguments.text("scenario"), .set = arguments.texts("--set"), .form = form_asked(arguments)};
   asked.launch = command_of("", launch_options(), {}, arguments).substr(std::strlen("accosim "));
   const ScheduleSpec* like = nullptr;
+  std::vector<std::string> said;
   if (asked.form) {
     const auto& all = own.scenario.schedules;
     const auto synchronous = std::ranges::find_if(all, is_synchronous),
@@ -352,7 +355,7 @@ ExitCode advise(const Arguments& arguments) {
     const Nearest nearest =
         nearest_to(*asked.form, own, resolved_entry(own, synchronous == all.end() ? "" : synchronous->label));
     for (const Replaced& each : nearest.replaced)
-      if (each.schedule.empty()) tell("accosim: ", in_words(each));
+      if (each.schedule.empty()) said.push_back(in_words(each));
     loaded = load_again(own, nearest.set);
     asked.set.insert(asked.set.end(), nearest.set.begin(), nearest.set.end());
   }
@@ -361,7 +364,7 @@ ExitCode advise(const Arguments& arguments) {
   check_outputs({{"--output", output, winner_kind()}}, loaded.files, arguments.flag("--force"));
   const Answer answer = answer_of(loaded, std::move(asked), like, arguments);
   if (!output.empty() && answer.advice.winner) write_winner(answer, output);  // also for who reads but the first lines
-  const std::string typed = typed_winner(answer, script ? &own : nullptr, arguments);
+  const std::string typed = typed_winner(answer, script ? &own : nullptr, std::move(said), arguments);
   if (arguments.flag("--json"))
     write_advice_json(std::cout, answer, typed);
   else
