@@ -140,6 +140,10 @@ std::vector<ScenarioFact> scenario_facts(const Scenario& scenario) {
   line("cluster", fmt::format("{}: {}", scenario.cluster.name, gpus_in_words(scenario.cluster)));
   const int ranks = static_cast<int>(gpu_count(scenario.cluster));
   if (const std::string split = in_words(training.parallel, ranks); !split.empty()) line("parallel", split);
+  if (training.parallel.experts > 1)
+    line("routing", training.expert_imbalance == 1
+                        ? "forced balance, as in a benchmark (expert_imbalance 1)"
+                        : fmt::format("the fullest rank has {:g} times the mean of rows", training.expert_imbalance));
   // How many tokens the sequences of an update hold is drawn.
   if (training.unsteady.lengths.full())
     line("update", fmt::format("{} tokens asked for: {} samples of {} tokens, {}",

@@ -65,6 +65,7 @@ class BillMaker {
     billed.tensors = op.tensors;
     billed.messages = op.messages;
     billed.beside_all = op.beside_all;
+    billed.of_experts = op.of_experts;
     billed.bound =
         bound_of(op.cls == OperatorClass::kMemory, billed.forward + billed.backward,
                  (op.forward_kernels + op.backward_kernels) * bill_.launch_interval, billed.bytes / bandwidth_);

@@ -102,6 +102,7 @@ struct BilledOperator {
   std::vector<double> tensors;            ///< as the operator's
   std::vector<TensorMessage> messages{};  ///< the same
   bool beside_all = false;
+  bool of_experts = false;
   Bound bound = Bound::kMemory;
 };
 

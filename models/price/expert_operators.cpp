@@ -122,6 +122,7 @@ Operator rows_moved(const char* name, const Sizes& z, const Rows& rows, double e
 /// Beside the rows a weight each.
 Operator exchange(const char* name, const Sizes& z, const Rows& rows, bool with_weights) {
   Operator op = memory_op(name, {}, {});
+  op.workspace = (rows.all + rows.sent) * z.hidden * z.act;  // what is sent and what arrives
   const Bytes sent = rows.all / z.split.ranks * z.hidden * z.act, weights = rows.all / z.split.ranks * kWord;
   for (const bool backward : {false, true}) {
     op.messages.push_back({CollectiveKind::kAllToAll, sent, backward, Beside::kNothing, true});

@@ -30,8 +30,8 @@ std::vector<GradientTensor> gradients_of(const BilledLayer& layer) {
     const BilledOperator& op = layer.operators[i];
     if (!op.beside_all) done += op.backward;
     for (auto elements = op.tensors.rbegin(); elements != op.tensors.rend(); ++elements)
-      gradients.push_back(
-          {*elements, all > Seconds{0} ? done / all : 1, forward > Seconds{0} ? begins[i] / forward : 0});
+      gradients.push_back({*elements, all > Seconds{0} ? done / all : 1, forward > Seconds{0} ? begins[i] / forward : 0,
+                           op.of_experts});
   }
   return gradients;
 }

@@ -17,6 +17,7 @@ struct GradientTensor {
   double elements = 0;
   double ready = 1;   ///< share of its layer's backward pass after which it is complete
   double needed = 0;  ///< share of its layer's forward pass after which the parameter is first read
+  bool of_experts = false;
 };
 
 struct LayerTime {

@@ -475,7 +475,8 @@ Bytes buffer_bytes(const Model& model, Implementation implementation) {
 
 ModelShare share_of_stage(const Parallel& parallel, int stage) {
   return {stage,           parallel.pipeline, parallel.chunks,   parallel.blocks,
-          parallel.tensor, parallel.sequence, parallel.schedule, parallel.group};
+          parallel.tensor, parallel.sequence, parallel.schedule, parallel.group,
+          parallel.experts};
 }
 
 int group_of(const ModelShare& share) { return share.group > 0 ? share.group : share.stages; }

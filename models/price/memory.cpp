@@ -31,9 +31,11 @@ Bytes frozen_of(const Layer& layer) {
   return sum;
 }
 
-double parameters_of(const Layer& layer) {
+/// All, or those of the rank's own experts.
+double parameters_of(const Layer& layer, bool of_experts = false) {
   double sum = 0;
-  for (const Operator& op : layer.operators) sum += op.parameters;
+  for (const Operator& op : layer.operators)
+    if (op.of_experts || !of_experts) sum += op.parameters;
   return sum;
 }
 
@@ -61,6 +63,7 @@ struct Sizes {
   std::vector<Bytes> held;     ///< activations of all layers before each
   double parameters = 0;       ///< of all
   double shard = 0;
+  double flat = 0;                   ///< of a buffer of all, padded to equal shards
   double owned = 0;                  ///< what one rank optimizes where whole tensors are shared out
   Bytes param, grad, reduce, state;  ///< an element
   bool grads_stay = false;           ///< from one micro-batch to the next
@@ -99,7 +102,12 @@ Sizes sizes_of(const MemoryInput& input) {
   z.before.push_back(z.parameters);
   z.frozen.push_back(frozen);
   add_passes(z, input);
-  z.shard = std::ceil(shard_of(z.parameters, input.shards));  // the flat buffer is padded to equal shards
+  double own = 0;  // of experts that fewer ranks share
+  for (const Layer& layer : input.layers) own += input.experts > 1 ? parameters_of(layer, true) : 0;
+  const double dense_shard = std::ceil(shard_of(z.parameters - own, input.shards)),
+               own_shard = std::ceil(shard_of(own, input.shards / input.experts));
+  z.shard = dense_shard + own_shard;
+  z.flat = input.shards * dense_shard + input.shards / input.experts * own_shard;
   if (has_whole_tensors(spec)) z.owned = largest_share(input.layers, input.shards);
   z.param = bytes_of(spec.parameter_dtype);
   z.grad = bytes_of(spec.gradient_dtype);
@@ -138,7 +146,7 @@ Bytes bucket_bytes(const MemoryInput& input, const Sizes& z, std::size_t l) {
 void add_flight(Moment& moment, const MemoryInput& input, const Sizes& z) {
   const ScheduleSpec& spec = input.schedule;
   // Carries gradients out and parameters back.
-  moment.add_lasting(MemoryUse::kCommunicationBuffer, input.shards * z.shard * std::max(z.param, z.grad));
+  moment.add_lasting(MemoryUse::kCommunicationBuffer, z.flat * std::max(z.param, z.grad));
   // Gradients that go out while it still holds parameters.
   if (spec.overlap == Overlap::kBackward) moment.add_lasting(MemoryUse::kGradientBuckets, z.parameters * z.grad);
   if (z.grad < z.state) moment.add(MemoryUse::kFp32GradientShard, z.shard * Bytes{4});

@@ -110,6 +110,7 @@ struct MemoryInput {
   int in_flight = 1;                ///< passes over a chunk, forward and not yet backward, at most
   Bytes stage_buffers{};            ///< for messages between stages
   int communicators = 1;            ///< of NCCL, that the rank is in
+  int experts = 1;                  ///< of the shards, ranks that have the experts between them
   bool narrow_gradients = false;    ///< RankKind::narrow_gradients
   bool older_parameters = false;    ///< a stage with others behind it, whose pipeline is not drained between rounds
 };

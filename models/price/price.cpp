@@ -97,6 +97,7 @@ RankKind price_kind(const Model& model, const Workload& workload, const ModelSha
     for (const Operator& op : layer.operators) {
       kind.hardware_flops += op.forward_flops + op.backward_flops;
       kind.parameters += op.parameters;
+      if (op.of_experts) kind.expert_parameters += op.parameters;
       kind.frozen += op.frozen_bytes;
     }
   Device alone = device;
@@ -143,7 +144,7 @@ std::vector<LengthCost> length_costs(const Model& model, const RankKind& kind, c
 void gather_slices(RankKind& kind, const PriceOfCollective& price, std::vector<TensorWaits>& waits) {
   kind.gathered = kind.message;
   kind.message = shard_of(kind.message, kind.share.tensor);
-  const Seconds gather = price(CollectiveKind::kAllGather, kind.gathered).time;
+  const Seconds gather = price({CollectiveKind::kAllGather, kind.gathered}).time;
   const std::size_t chunks = kind.chunk_layers.size();
   std::size_t begin = 0;
   for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
@@ -156,10 +157,14 @@ void gather_slices(RankKind& kind, const PriceOfCollective& price, std::vector<T
 
 /// Collectives over the ranks that split a layer's tensors, priced alone on what joins them.
 void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
-  if (kind.share.tensor == 1) return;
-  const Ring ring = ring_of(costs.places, members_of(costs.layout, {over(Dim::kTensor)}, rank));
-  const PriceOfCollective price = [&](CollectiveKind collective, Bytes bytes) {
-    const CollectiveCost cost = collective_cost(collective, bytes, costs.cluster, ring);
+  if (kind.share.tensor == 1 && kind.share.experts == 1) return;
+  const Ring tensors = ring_of_message(costs, {}, rank);
+  TensorMessage of_experts;
+  of_experts.of_experts = true;
+  const Ring experts = ring_of_message(costs, of_experts, rank);
+  const PriceOfCollective price = [&](const TensorMessage& message) {
+    const CollectiveCost cost =
+        collective_cost(message.kind, message.bytes, costs.cluster, message.of_experts ? experts : tensors);
     return CollectivePrice{collective_time(cost), costs.interference ? cost.channels : 0};
   };
   const int cut = costs.parallel.overlap_tensor ? kind.share.tensor : 1;
@@ -263,6 +268,20 @@ class KindPrices {
 };
 
 }  // namespace
+
+double shard_elements(const RankKind& kind) {
+  const int experts = kind.share.experts;
+  const double own = experts > 1 ? kind.expert_parameters : 0;
+  return shard_of(kind.parameters - own, kind.shards) + (own > 0 ? shard_of(own, kind.shards / experts) : 0);
+}
+
+Ring ring_of_message(const Costs& costs, const TensorMessage& message, int rank) {
+  Ring ring =
+      ring_of(costs.places, members_of(costs.layout, {over(message.of_experts ? Dim::kExpert : Dim::kTensor)}, rank));
+  if (ring.node.size() > 1)
+    ring.core_share = static_cast<double>(ring.node.size()) / static_cast<double>(costs.world.node.size());
+  return ring;
+}
 
 Kernel own_optimizer(double parameters, Dtype storage) {
   return accocal_kernel(StepKernel::kAdamw, storage, parameters);

@@ -34,6 +34,7 @@ struct RankKind {
   Bytes gathered{};                           ///< what they are gathered into where they arrive; 0: they are whole
   Seconds forward_waits{}, backward_waits{};  ///< of a micro-batch's passes, for collectives over split tensors
   double parameters = 0;                      ///< elements of its layers that are trained, whole
+  double expert_parameters = 0;               ///< of these, of its own experts
   Bytes frozen{};                             ///< of those that are not
   Shared<Bill> bill;                       ///< of one micro-batch, without the slowdown; times and works are sums of it
   std::vector<LayerTime> times;            ///< one a layer
@@ -85,6 +86,15 @@ struct Costs {
 };
 
 Costs price(const Scenario& scenario, const ScheduleSpec& spec);
+
+/// Elements that a rank steps where those that sum a gradient share its parameter evenly: P / n, and of experts, which
+/// e ranks have between them, P_e / (n / e).
+double shard_elements(const RankKind& kind);
+/// Whether its experts' gradients are summed by fewer ranks than the others.
+inline bool has_own_experts(const RankKind& kind) { return kind.share.experts > 1; }
+
+/// The ranks that a layer's collective goes over, alone on what joins them.
+Ring ring_of_message(const Costs& costs, const TensorMessage& message, int rank);
 
 /// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
 /// device's table of its optimizer kernel, where there is one. Types: those of the costs, unless others are named.

@@ -127,7 +127,7 @@ TensorWaits tensor_waits(const Bill& bill, const BilledLayer& layer, const Price
     backward.launches += op.backward_launches;
     OperatorWaits waits(op, products_of(bill, op), layer.kind == LayerKind::kBlock ? cut_among : 1);
     for (const TensorMessage& message : op.messages) {
-      waits.add(message, price(message.kind, message.bytes));
+      waits.add(message, price(message));
       ++(message.backward ? backward : forward).messages;
     }
     forward.waits += waits.waits().forward;

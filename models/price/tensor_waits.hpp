@@ -1,4 +1,5 @@
-// How much longer the passes of a layer take because of the collectives over the ranks that split its tensors: what no
+// How much longer the passes of a layer take because of the collectives over the ranks that split its tensors, or have
+// its experts between them: what no
 // product hides of them, and what they take from the products that do.
 #pragma once
 
@@ -15,7 +16,7 @@ struct CollectivePrice {
   Seconds time;
   int sms = 0;
 };
-using PriceOfCollective = std::function<CollectivePrice(CollectiveKind kind, Bytes bytes)>;
+using PriceOfCollective = std::function<CollectivePrice(const TensorMessage& message)>;
 
 struct TensorWaits {
   Seconds forward, backward;

@@ -165,7 +165,8 @@ int read_key_value_heads(ObjectReader& config, const ModelFamily& family, const 
 /// Its sizes have no defaults: a config without them is of another attention.
 Latent read_latent(ObjectReader& config) {
   Latent latent;
-  latent.query_rank = optional_integer(config, "q_lora_rank", kMaxHidden, 0, 1536);
+  const char* const query = "q_lora_rank";
+  latent.query_rank = is_null(config, query) ? 0 : config.integer(query, 1, kMaxHidden, 1536);
   latent.key_value_rank = config.integer("kv_lora_rank", 1, kMaxHidden);
   latent.rotary_dim = config.integer("qk_rope_head_dim", 1, kMaxHeadDim);
   latent.value_dim = config.integer("v_head_dim", 1, kMaxHeadDim);
@@ -355,7 +356,7 @@ void read_experts(ObjectReader& config, const ModelFamily& family, Model& model)
   if (std::int64_t{experts.count} * experts.inner_size > kMaxExperts)
     config.fail(keys.count, fmt::format("times their inner size is more than {}; write fewer", kMaxExperts));
   if (keys.shared_count != nullptr) {
-    const int shared = optional_integer(config, keys.shared_count, kMostExperts, 0, 0);
+    const int shared = is_null(config, keys.shared_count) ? 0 : config.integer(keys.shared_count, 0, kMostExperts, 0);
     if (std::int64_t{shared} * experts.inner_size > kMaxInner)
       config.fail(keys.shared_count, fmt::format("times {} is more than {}", keys.inner_size, kMaxInner));
     else

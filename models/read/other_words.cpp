@@ -78,6 +78,9 @@ const std::vector<Split>& splits() {
        "true",
        {"tp_comm_overlap", "ub_tp_comm_overlap", "async_tensor_parallel", "enable_async_tensor_parallel",
         "user_buffers"}},
+      {"expert_parallel_size",
+       "8",
+       {"expert_parallel", "expert_model_parallel_size", "expert_parallel_degree", "ep", "ep_size"}},
       {"stage_layers", "[7, 9, 9, 7]", {"layers_per_stage", "pipeline_model_parallel_layout", "partition"}},
   };
   return kAll;
@@ -89,8 +92,6 @@ void add_unmodelled(Words& words) {
     add(words, keys, fmt::format("{} parallelism is not modelled yet; leave it out", what));
   };
   parallel("context", {"context_parallel_size", "context_parallel", "context_parallel_degree", "cp", "cp_size"});
-  parallel("expert", {"expert_parallel_size", "expert_parallel", "expert_model_parallel_size", "expert_parallel_degree",
-                      "ep", "ep_size"});
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* kTensor = "tensor_parallel_size";
 constexpr const char* kPipeline = "pipeline_parallel_size";
+constexpr const char* kExperts = "expert_parallel_size";
 constexpr const char* kChunks = "virtual_pipeline_stages";
 constexpr const char* kBySpeed = "speed";
 constexpr const char* kNoStages =
@@ -71,6 +72,23 @@ void read_tensor(const Reading& of) {
                                       ranks, undivided(*of.model, ranks), ranks,
                                       nearest_to(ranks, of.model->num_attention_heads,
                                                  [&](int each) { return splits(of.model, each); })));
+}
+
+void read_expert_ranks(const Reading& of) {
+  const int ranks = of.parallel.experts = of.reader.integer(kExperts, 1, kMostRanks, 1);
+  if (ranks == 1 || of.model == nullptr) return;
+  const int experts = of.model->experts.count;
+  if (experts == 0)
+    return of.reader.fail(kExperts, "is about models with experts, and this one has none; leave it out");
+  if (experts % ranks != 0)
+    return of.reader.fail(
+        kExperts,
+        fmt::format("is {}, and the model has {} experts, which {} ranks cannot share evenly; write {}", ranks, experts,
+                    ranks, nearest_to(ranks, experts, [&](int each) { return experts % each == 0; })));
+  if (of.parallel.tensor > 1 && !of.parallel.sequence)
+    of.reader.fail(kExperts,
+                   "shares experts between ranks that split tensors alone, which is not modelled yet; write "
+                   "\"sequence_parallel\": true too, as Megatron-LM asks for, or a tensor_parallel_size of 1");
 }
 
 /// What the framework chooses where nobody writes it; `asked`: it matters, so that the framework is named as the
@@ -309,7 +327,8 @@ void read_order(const Reading& of) {
 
 /// What was measured as a whole has no parts.
 void refuse_parts(const Reading& of) {
-  for (const auto& [key, size] : {std::pair(kTensor, of.parallel.tensor), std::pair(kPipeline, of.parallel.pipeline)})
+  for (const auto& [key, size] : {std::pair(kTensor, of.parallel.tensor), std::pair(kPipeline, of.parallel.pipeline),
+                                  std::pair(kExperts, of.parallel.experts)})
     if (size > 1)
       of.reader.fail(key, fmt::format("is {}, and of a measured model the micro-batch is known as a whole alone; write "
                                       "1",
@@ -333,6 +352,7 @@ Parallel read_parallel(ObjectReader& training, const Training& read, const std::
   read_tensor(of);
   read_sequence(of);
   read_tensor_overlap(of);
+  read_expert_ranks(of);
   parallel.pipeline = reader.integer(kPipeline, 1, kMostStages, 1);
   read_chunks(of);
   read_schedule_of_stages(of);
@@ -414,6 +434,15 @@ std::string wrong_pipeline(const Parallel& parallel, const Cluster& cluster) {
                      nearest_to(parallel.pipeline, left, [&](int each) { return left % each == 0; }));
 }
 
+std::string wrong_experts(const Parallel& parallel, const Cluster& cluster) {
+  const int ranks = parallel.experts, data = static_cast<int>(gpu_count(cluster)) / model_ranks_of(parallel);
+  if (ranks > 1 && !identical_ranks(cluster))
+    return "shares experts between GPUs that are not all alike, which is not modelled yet; write 1";
+  if (data % ranks == 0) return "";
+  return fmt::format("is {}, and there are {} model replicas, which are no groups of so many; write {}", ranks, data,
+                     nearest_to(ranks, data, [&](int each) { return data % each == 0; }));
+}
+
 /// Interleaved chunks take micro-batches in whole groups.
 std::string wrong_steps(int steps, const Parallel& parallel) {
   const int group = parallel.group > 0 ? parallel.group : parallel.pipeline;
@@ -449,7 +478,7 @@ bool can_split_tensors(const Model& model, const Cluster& cluster, int ranks) {
 bool check_parallel(const Training& training, const std::optional<Model>& model, const Cluster& cluster,
                     ObjectReader& top) {
   const Parallel& parallel = training.parallel;
-  if (model_ranks_of(parallel) == 1) return true;
+  if (model_ranks_of(parallel) == 1 && parallel.experts == 1) return true;
   const std::size_t before = top.diagnostics().errors.size();
   const Model* const split = model && !family_of(*model).measured ? &*model : nullptr;
   ObjectReader reader(*top.find("training")->find("parallel"), "/training/parallel", top.diagnostics());
@@ -457,6 +486,8 @@ bool check_parallel(const Training& training, const std::optional<Model>& model,
     reader.fail(kTensor, wrong);
   else if (const std::string lacking = wrong_pipeline(parallel, cluster); !lacking.empty())
     reader.fail(kPipeline, lacking);
+  else if (const std::string uneven = wrong_experts(parallel, cluster); !uneven.empty())
+    reader.fail(kExperts, uneven);
   return top.diagnostics().errors.size() == before;
 }
 
@@ -568,6 +599,25 @@ void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& 
                              ? ", or an \"order\" of \"parallel\" that keeps a pipeline in one node group, such as "
                                "\"tp-cp-ep-pp-dp\""
                              : ""));
+  }
+}
+
+void check_shared_experts(const std::vector<ScheduleSpec>& schedules, const Training& training, ObjectReader& top) {
+  if (training.parallel.experts == 1) return;
+  for (const ScheduleSpec& spec : schedules) {
+    if (find_schedule(spec.name) == nullptr) continue;
+    const char* const what = traits_of(spec).local                        ? "replicas that make updates by themselves"
+                             : sharding_of(spec) == Sharding::kParameters ? "parameters gathered in every pass"
+                             : is_hybrid(spec)                            ? "shards inside nodes"
+                             : spec.offload_optimizer                     ? "an optimizer on the host"
+                             : has_whole_tensors(spec)                    ? "owners of whole tensors"
+                             : spec.parameter_sync == ParameterSync::kBroadcast ? "broadcasts of parameters"
+                                                                                : nullptr;
+    if (what == nullptr) continue;
+    top.fail("schedules",
+             fmt::format("{} has {}, which is not modelled yet where ranks share experts; leave it out, or "
+                         "write an expert_parallel_size of 1",
+                         in_quotes(spec.label), what));
   }
 }
 

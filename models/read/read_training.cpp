@@ -179,6 +179,24 @@ void read_lora(ObjectReader& reader, Training& training, const std::optional<Mod
          "has a base in nf4, whose products run in 16 bits, and precision is fp8; write bf16");
 }
 
+/// After "parallel".
+void read_expert_imbalance(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
+  const char* const key = "expert_imbalance";
+  if (!reader.has(key)) return;
+  training.expert_imbalance = reader.number(key, Range{1, 1e5});
+  if (!model || !reader.good(key) || training.expert_imbalance == 1) return;
+  const int ranks = training.parallel.experts;
+  if (model->experts.count == 0)
+    reader.fail(key, "is about models with experts, and this one has none; leave it out");
+  else if (ranks == 1 && reader.good("parallel"))
+    reader.fail(
+        key,
+        "is about ranks that share experts, and here each has all of them, and so all rows of its tokens; write "
+        "\"expert_parallel_size\": 8 in \"parallel\", or leave it out");
+  else if (training.expert_imbalance > ranks)
+    reader.fail(key, fmt::format("is above {}, and no rank of {} has more than all rows; write less", ranks, ranks));
+}
+
 /// accocal has one kernel; otherwise the framework's own.
 void read_optimizer_implementation(ObjectReader& reader, Training& training) {
   const char* const key = "optimizer_implementation";
@@ -220,6 +238,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.interference = reader.boolean("interference", true);
   training.unsteady = read_unsteady(reader, training.sequence_length);
   training.parallel = read_parallel(reader, training, model);
+  read_expert_imbalance(reader, training, model);
   training.recomputed_blocks = read_recomputed_blocks(reader, training, model);
   read_loss(reader, training, model);
   read_lora(reader, training, model);

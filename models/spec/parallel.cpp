@@ -25,7 +25,7 @@ int size_at(const Layout& layout, Dim dimension, const GridCoordinates& of) {
 }
 
 /// Ranks of an island of so many shards, one of them all model ranks.
-int ranks_in(const Layout& layout, int shards) { return shards * model_ranks_of(layout); }
+int ranks_in(const Layout& layout, int shards) { return shards * layout.size(Dim::kExpert) * model_ranks_of(layout); }
 
 void put_last(Layout& layout, Dim dimension) {
   const auto place = std::find(layout.order.begin(), layout.order.end(), dimension);
@@ -121,7 +121,7 @@ std::array<Dim, kDims> order_of(std::string_view text) {
     else if (word == "pp")
       add(Dim::kPipeline);
     else if (word == "dp")
-      add(Dim::kShard), add(Dim::kReplica);
+      add(Dim::kExpert), add(Dim::kShard), add(Dim::kReplica);
     else if (word != "ep")
       throw std::invalid_argument("\"" + std::string(word) + "\" is no dimension; an order is written \"" +
                                   std::string(kUsualOrder) + "\"");
@@ -137,11 +137,11 @@ std::array<Dim, kDims> order_of(std::string_view text) {
 Layout layout_of(std::array<int, kDims> sizes, std::string_view order) { return {sizes, order_of(order), {}}; }
 
 Layout islands_of(Layout each, const std::vector<int>& ranks) {
-  const int model = model_ranks_of(each);
+  const int least = ranks_in(each, 1);
   std::vector<int> shards;
   for (const int size : ranks) {
-    if (size < model || size % model != 0) throw std::invalid_argument("an island holds no whole model replicas");
-    shards.push_back(size / model);
+    if (size < least || size % least != 0) throw std::invalid_argument("an island holds no whole model replicas");
+    shards.push_back(size / least);
   }
   each.size(Dim::kReplica) = static_cast<int>(shards.size());
   each.size(Dim::kShard) = *std::max_element(shards.begin(), shards.end());
@@ -244,7 +244,8 @@ namespace {
 
 /// Nodes of so many ranks each, whose ranks are all of one stage: its shards are those of the node.
 Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
-  const int in_stage = layout.size(Dim::kTensor) * layout.size(Dim::kContext), here = nodes.front();
+  const int in_stage = layout.size(Dim::kTensor) * layout.size(Dim::kContext) * layout.size(Dim::kExpert),
+            here = nodes.front();
   const bool alike = std::all_of(nodes.begin(), nodes.end(), [&](int ranks) { return ranks == here; });
   if (!alike || here % in_stage != 0 || all % (here * layout.size(Dim::kPipeline)) != 0)
     throw std::invalid_argument("nodes hold no whole shards of a stage");
@@ -284,6 +285,7 @@ Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel
   layout.order = parallel.order;
   layout.size(Dim::kTensor) = parallel.tensor;
   layout.size(Dim::kContext) = parallel.context;
+  layout.size(Dim::kExpert) = parallel.experts;
   layout.size(Dim::kPipeline) = parallel.pipeline;
   std::vector<int> ranks;
   int all = 0;

@@ -14,10 +14,11 @@ namespace accosim {
 
 struct Cluster;
 
-/// kShard and kReplica together are the data dimension: every rank of them has other samples. Ranks of one island
-/// (kShard) share one copy of what is sharded, or make updates together; islands stand along kReplica.
-enum class Dim : std::uint8_t { kTensor, kContext, kShard, kReplica, kPipeline };
-inline constexpr int kDims = 5;
+/// kExpert, kShard and kReplica together are the data dimension: every rank of them has other samples. Ranks of one
+/// island (kExpert, kShard) share one copy of what is sharded, or make updates together; islands stand along kReplica.
+/// Ranks along kExpert have the experts of a layer between them, and all else alike.
+enum class Dim : std::uint8_t { kTensor, kContext, kExpert, kShard, kReplica, kPipeline };
+inline constexpr int kDims = 6;
 
 /// A set of dimensions.
 struct Dims {
@@ -32,8 +33,12 @@ constexpr Dims over(Each... dimensions) {
   return {static_cast<std::uint8_t>(((1 << static_cast<int>(dimensions)) | ... | 0))};
 }
 /// Those that sum a gradient; ranks along kContext have other tokens of the same samples.
-inline constexpr Dims kAllData = over(Dim::kContext, Dim::kShard, Dim::kReplica);
-inline constexpr Dims kIsland = over(Dim::kContext, Dim::kShard);
+inline constexpr Dims kAllData = over(Dim::kContext, Dim::kExpert, Dim::kShard, Dim::kReplica);
+inline constexpr Dims kIsland = over(Dim::kContext, Dim::kExpert, Dim::kShard);
+/// Of those ranks the ones that have the same experts.
+constexpr Dims with_same_experts(Dims dims) {
+  return {static_cast<std::uint8_t>(dims.bits & ~over(Dim::kExpert).bits)};
+}
 inline constexpr Dims kIslands = over(Dim::kReplica);
 /// Those of one model replica: they work on the same samples.
 inline constexpr Dims kOneModel = over(Dim::kTensor, Dim::kContext, Dim::kPipeline);
@@ -61,8 +66,8 @@ using GridCoordinates = std::array<int, kDims>;
 
 /// The grid. Ranks are numbered along `order`, its first dimension nearest.
 struct Layout {
-  std::array<int, kDims> sizes{1, 1, 1, 1, 1};
-  std::array<Dim, kDims> order{Dim::kTensor, Dim::kContext, Dim::kShard, Dim::kReplica, Dim::kPipeline};
+  std::array<int, kDims> sizes{1, 1, 1, 1, 1, 1};
+  std::array<Dim, kDims> order{Dim::kTensor, Dim::kContext, Dim::kExpert, Dim::kShard, Dim::kReplica, Dim::kPipeline};
   /// By replica the size of kShard, where they are unlike; sizes[kShard] is then the largest, and kReplica is the last
   /// of the order. Empty: all are alike.
   std::vector<int> islands{};
@@ -72,8 +77,9 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-/// An order as Megatron-LM's `order` has it, nearest first: "tp-cp-ep-dp-pp", "tp-pp-dp". `dp` is the shards and, after
-/// them, the replicas; `ep` is a second grid's and stands for nothing here; what is left out comes last. Throws
+/// An order as Megatron-LM's `order` has it, nearest first: "tp-cp-ep-dp-pp", "tp-pp-dp". `dp` is the ranks that share
+/// experts, after them the shards and the replicas, so that experts are shared by the nearest data ranks, wherever `ep`
+/// stands; what is left out comes last. Throws
 /// std::invalid_argument where a word is unknown or there twice.
 std::array<Dim, kDims> order_of(std::string_view text);
 inline constexpr std::string_view kUsualOrder = "tp-cp-ep-dp-pp";
@@ -121,6 +127,7 @@ inline constexpr const char* kNames<PipelineSchedule>[] = {"gpipe", "1f1b", "int
 /// How a step splits its model; the rest of the ranks is data.
 struct Parallel {
   int tensor = 1, context = 1, pipeline = 1;
+  int experts = 1;                ///< data ranks that have the experts of a layer between them
   bool sequence = false;          ///< over kTensor: what lies between the split products is split along the sequence
   bool overlap_tensor = false;    ///< the collectives of split products are cut up and run beside their GEMMs
   bool overlap_messages = false;  ///< what stages send each other travels beside their computation

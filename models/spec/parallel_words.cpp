@@ -17,14 +17,15 @@ std::string pipeline_in_words(const Parallel& parallel) {
 }  // namespace
 
 std::string in_words(const Parallel& parallel, int ranks) {
-  if (model_ranks_of(parallel) == 1) return "";
+  if (model_ranks_of(parallel) == 1 && parallel.experts == 1) return "";
   std::string words;
   const auto add = [&](const std::string& part) { words += (words.empty() ? "" : " x ") + part; };
   if (parallel.tensor > 1)
     add(fmt::format("tensor {}{}", parallel.tensor, parallel.sequence ? " (sequences too)" : ""));
   if (parallel.context > 1) add(fmt::format("context {}", parallel.context));
   if (parallel.pipeline > 1) add(pipeline_in_words(parallel));
-  add(fmt::format("data {}", ranks / model_ranks_of(parallel)));
+  add(fmt::format("data {}{}", ranks / model_ranks_of(parallel),
+                  parallel.experts > 1 ? fmt::format(" (experts over {})", parallel.experts) : ""));
   return words;
 }
 

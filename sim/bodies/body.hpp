@@ -20,6 +20,13 @@ struct ParameterSet {
   std::vector<double> tensors;  ///< elements, in the order in which their gradients become ready
   Ranks copies{};               ///< who sums its gradients
   Bytes frozen{};               ///< of what is gathered with them and has no gradient
+  std::vector<bool> own{};      ///< by tensor whether it is of experts that not all of these have; empty: none is
+
+  Ranks copies_of(std::size_t tensor) const {
+    Ranks ranks = copies;
+    if (!own.empty() && own[tensor]) ranks.dims = with_same_experts(ranks.dims);
+    return ranks;
+  }
 };
 
 enum class Pass : std::uint8_t {

@@ -27,7 +27,7 @@ Piece all_reduce(const char* name, Bytes bytes, const Ranks& ranks, int lane) {
 
 std::vector<Piece> finish_pieces(const ScheduleSpec& spec, const Costs& costs, const RankKind& kind, int lane) {
   std::vector<Piece> pieces;
-  if (model_ranks_of(costs.layout) == 1) return pieces;
+  if (model_ranks_of(costs.layout) == 1 && !has_own_experts(kind)) return pieces;
   const Bytes element = bytes_of(costs.gradient_dtype);
   if (kind.share.sequence && kind.share.tensor > 1)
     pieces.push_back(
@@ -37,8 +37,9 @@ std::vector<Piece> finish_pieces(const ScheduleSpec& spec, const Costs& costs, c
                                 {over(Dim::kPipeline), Pick::kEnds}, lane));
   if (costs.gradient_clipping) {
     const bool sharded = sharding_of(spec) != Sharding::kNothing;
-    const Ranks who{sharded ? over(Dim::kTensor, Dim::kContext, Dim::kShard, Dim::kReplica, Dim::kPipeline)
-                            : kOneModel};
+    const Dims model =
+        has_own_experts(kind) ? Dims{static_cast<std::uint8_t>(kOneModel.bits | over(Dim::kExpert).bits)} : kOneModel;
+    const Ranks who{sharded ? Dims{static_cast<std::uint8_t>(kAllData.bits | kOneModel.bits)} : model};
     pieces.push_back(all_reduce("all-reduce of the norm", Bytes{4}, who, lane));
   }
   return pieces;

@@ -255,7 +255,7 @@ Body pipeline_body(const RankKind& kind, const Ranks& copies, const Parallel& pa
   const Parts parts = parts_of(kind.share, micro_batches);
   Body body;
   body.lanes = {"compute", "send activations", "receive activations", "send gradients", "receive gradients"};
-  body.sets = layer_sets(kind.times, copies);
+  body.sets = layer_sets(kind.times, copies, has_own_experts(kind));
   body.chunks = chunks_of(kind, writer.chunks());
   body.opened = parts.opened;
   body.a_round = parts.a_round;

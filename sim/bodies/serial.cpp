@@ -44,11 +44,14 @@ Piece backward_piece(const RankKind& kind, int layer) {
 
 }  // namespace
 
-std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const Ranks& copies) {
+std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const Ranks& copies, bool own) {
   std::vector<ParameterSet> sets;
   for (const LayerTime& layer : layers) {
     sets.push_back({{}, copies, layer.frozen});
-    for (const GradientTensor& tensor : *layer.gradients) sets.back().tensors.push_back(tensor.elements);
+    for (const GradientTensor& tensor : *layer.gradients) {
+      sets.back().tensors.push_back(tensor.elements);
+      if (own) sets.back().own.push_back(tensor.of_experts);
+    }
   }
   return sets;
 }
@@ -65,7 +68,7 @@ void add_pass(std::vector<Piece>& list, const RankKind& kind, Pass pass, const C
 
 Body serial_body(const RankKind& kind, const Ranks& copies) {
   Body body;
-  body.sets = layer_sets(kind.times, copies);
+  body.sets = layer_sets(kind.times, copies, has_own_experts(kind));
   body.chunks = {{kind.forward, kind.backward, kind.work}};
   const ChunkLayers whole{0, 0, static_cast<int>(kind.times.size())};
   add_pass(body.round, kind, Pass::kForward, whole);

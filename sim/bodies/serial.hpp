@@ -9,8 +9,8 @@
 
 namespace accosim {
 
-/// A set a layer, in forward order.
-std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const Ranks& copies = {});
+/// A set a layer, in forward order. `own`: not all of these ranks have the same experts.
+std::vector<ParameterSet> layer_sets(const std::vector<LayerTime>& layers, const Ranks& copies = {}, bool own = false);
 
 /// A chunk of the model: layers [begin, end) of those that a rank has. It has at least one.
 struct ChunkLayers {

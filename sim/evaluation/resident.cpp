@@ -18,12 +18,13 @@ Bytes stage_buffers(const RankKind& kind) {
 
 /// One over the data ranks, one over those that split tensors, one each way along the pipeline, one of a whole model
 /// replica, over which norms are summed, one of all ranks, whose barriers begin the run (Megatron-LM's
-/// megatron/training/initialize.py, DeepSpeed's runtime/engine.py), and one of both ends of a pipeline that share a
-/// table (Megatron-LM's core/parallel_state.py, the embedding group).
+/// megatron/training/initialize.py, DeepSpeed's runtime/engine.py), one of both ends of a pipeline that share a table
+/// (Megatron-LM's core/parallel_state.py, the embedding group), one of those that have experts between them and one of
+/// those that have the same.
 int communicators_of(const RankKind& kind) {
   const bool splits = kind.share.tensor > 1, piped = kind.share.stages > 1, data = kind.ranks * kind.replicas > 1;
   return std::max(1, (data ? 1 : 0) + (splits ? 1 : 0) + (piped ? 2 : 0) + (splits || piped ? 2 : 0) +
-                         (kind.shared_table > 0 ? 1 : 0));
+                         (kind.shared_table > 0 ? 1 : 0) + (kind.share.experts > 1 ? 2 : 0));
 }
 
 }  // namespace
@@ -44,6 +45,7 @@ MemoryParts memory_of(const RankKind& kind, const ScheduleSpec& spec, int accumu
   }
   input.stage_buffers = stage_buffers(kind);
   input.communicators = communicators_of(kind);
+  input.experts = kind.share.experts;
   input.narrow_gradients = kind.narrow_gradients;
   input.older_parameters = !spec.pipeline_flush && kind.share.stage + 1 < kind.share.stages;
   return resident_memory(input);

@@ -144,18 +144,17 @@ void add_parts(Parts& parts, const SteadyPlay& play, const RankTime& rank, const
 /// there from other stages.
 Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
   Seconds sum;
-  if (kind.share.tensor == 1) return sum;
-  const Ring ring = ring_of(costs, {over(Dim::kTensor)}, kind.first_rank);
-  const auto time = [&](CollectiveKind collective, Bytes bytes) {
-    return collective_time(collective_cost(collective, bytes, costs.cluster, ring));
+  if (kind.share.tensor == 1 && kind.share.experts == 1) return sum;
+  const auto time = [&](const TensorMessage& message) {
+    return collective_time(message.kind, message.bytes, costs.cluster,
+                           ring_of_message(costs, message, kind.first_rank));
   };
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators)
-      for (const TensorMessage& message : op.messages)
-        sum += static_cast<double>(layer.times()) * time(message.kind, message.bytes);
+      for (const TensorMessage& message : op.messages) sum += static_cast<double>(layer.times()) * time(message);
   if (kind.gathered == Bytes{0}) return sum;
   const int ends = (kind.share.stage == 0 ? 1 : 0) + (kind.share.stage + 1 == kind.share.stages ? 1 : 0);
-  return sum + (2.0 * kind.share.chunks - ends) * time(CollectiveKind::kAllGather, kind.gathered);
+  return sum + (2.0 * kind.share.chunks - ends) * time({CollectiveKind::kAllGather, kind.gathered});
 }
 
 int ranks_along(const Layout& layout, int along) {
@@ -163,7 +162,7 @@ int ranks_along(const Layout& layout, int along) {
     case kTensors: return layout.size(Dim::kTensor);
     case kContexts: return layout.size(Dim::kContext);
     case kPipelines: return layout.size(Dim::kPipeline);
-    case kData: return layout.size(Dim::kContext) * layout.size(Dim::kShard) * layout.size(Dim::kReplica);
+    case kData: return ranks_of(layout) / layout.size(Dim::kTensor) / layout.size(Dim::kPipeline);
     default: return ranks_of(layout);
   }
 }

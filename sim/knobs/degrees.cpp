@@ -74,12 +74,15 @@ std::vector<Parallel> degrees_of(const Scenario& scenario) {
   std::vector<Parallel> all;
   for (int tensor = 1; tensor <= scenario.cluster.nodes.front().gpus; ++tensor) {
     if (gpus % tensor != 0 || !can_split_tensors(scenario.model, scenario.cluster, tensor)) continue;
+    const int experts = training.parallel.experts;  // which sequences go with where tensors are split
     const bool usual = training.parallel.tensor > 1 ? training.parallel.sequence
                                                     : split_defaults(training.framework, training.parallel).sequence;
     const bool divides = training.sequence_length % tensor == 0;
     for (Parallel& each : pipelines_of(scenario, gpus / tensor)) {
+      if (gpus / tensor / each.pipeline % experts != 0) continue;
       each.tensor = tensor;
-      each.sequence = tensor > 1 && usual && divides;
+      each.sequence = tensor > 1 && (usual || experts > 1) && divides;
+      if (experts > 1 && tensor > 1 && !divides) continue;
       each.overlap_tensor = each.overlap_tensor && each.sequence;
       const bool slices = training.parallel.scatter_gather || split_defaults(training.framework, each).scatter_gather;
       each.scatter_gather = slices && lacking_slices(training.framework, each).empty();

@@ -33,8 +33,10 @@ constexpr int kMostReplayed = 2;
 void add_memory(RunResult& result, const Scenario& asked, const ScheduleSpec& spec, const Costs& costs) {
   const RankKind& first = costs.kinds.front();
   const int holders = sharding_of(spec) == Sharding::kParameters ? first.shards : 1;
-  result.memory_formula =
-      memory_formula(spec, first.parameters, first.shards, costs.ranks()) + 1.0 / holders * first.frozen;
+  const double own = has_own_experts(first) ? first.expert_parameters : 0;  // shared by fewer ranks
+  result.memory_formula = memory_formula(spec, first.parameters - own, first.shards, costs.ranks()) +
+                          memory_formula(spec, own, first.shards / first.share.experts, costs.ranks()) +
+                          1.0 / holders * first.frozen;
   result.memory_by_kind = memory_by_kind(costs, spec, asked.training.gradient_accumulation_steps);
   const KindMemory& least = least_likely(result.memory_by_kind);
   result.memory_parts = least.parts;

@@ -64,9 +64,9 @@ void add_by_micro_batch(ProgramBuilder& program, const RuleInput& input, int cou
   };
   hooks.end = [&](ProgramBuilder& each) {
     waits = true;
-    reduced = add_over_copies(each, input, "reduce-scatter",
-                              {CollectiveKind::kReduceScatter, input.costs.gradient_bytes(input.kind)},
-                              {each.last(kComputeLane)});
+    reduced = add_of_all_parameters(each, input, "reduce-scatter",
+                                    {CollectiveKind::kReduceScatter, input.costs.gradient_bytes(input.kind)},
+                                    {each.last(kComputeLane)});
   };
   Often often{count};
   often.written = true;

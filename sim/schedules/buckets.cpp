@@ -27,8 +27,8 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
     bucket = {{}, {}, {}, bucket.copies};
   };
   for (std::size_t i = sets.size(); i-- > 0;) {
-    Bucket& filling = open_bucket(open, sets[i].copies);
     for (std::size_t t = 0; t < sets[i].tensors.size(); ++t) {
+      Bucket& filling = open_bucket(open, sets[i].copies_of(t));
       const double elements = sets[i].tensors[t];
       filling.which.emplace_back(static_cast<int>(i), static_cast<int>(t));
       filling.bytes += elements * gradient_element;
@@ -36,7 +36,8 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
       const Bytes limit = buckets.empty() ? first : cap;
       if (spec.buckets == Buckets::kTensors && filling.bytes >= limit) close(filling);
     }
-    if (spec.buckets == Buckets::kUnits && filling.bytes > Bytes{0}) close(filling);
+    for (Bucket& filled : open)
+      if (spec.buckets == Buckets::kUnits && filled.bytes > Bytes{0}) close(filled);
   }
   for (Bucket& bucket : open) {
     const bool rest = bucket.bytes == Bytes{0} && !buckets.empty();  // of what is not trained nothing is sent

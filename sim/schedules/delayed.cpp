@@ -15,14 +15,14 @@ Seconds drain_time(const ScheduleInput& input) { return input.kind.device.launch
 Seconds clone_time(const ScheduleInput& input) {
   // fp32 master, m and v of the shard; the master alone where the moments stay.
   const Bytes each{input.spec.rollback_estimate ? 12.0 : 4.0};
-  const Bytes states = shard_of(input.kind.parameters, input.kind.shards) * each;
+  const Bytes states = shard_elements(input.kind) * each;
   return memory_time(states, states, input.kind.device);
 }
 
 /// The shard's reduced gradient copied to fp32, and multiplied by one over the count. accocal's optimizer does both.
 Seconds scaling_time(const ScheduleInput& input) {
   if (input.costs.implementation == Implementation::kAccocal) return Seconds{0};
-  const double elements = shard_of(input.kind.parameters, input.kind.shards);
+  const double elements = shard_elements(input.kind);
   const Bytes reduced = elements * bytes_of(input.costs.gradient_dtype), wide = elements * bytes_of(Dtype::kFp32);
   return memory_time(reduced, wide, input.kind.device) + memory_time(wide, wide, input.kind.device);
 }
@@ -48,8 +48,8 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
   if (clone) program.compute(kCommunicationLane, "clone optimizer states", OpClass::kCopy, clone_time(input));
   add_counts(program, input, {kCommunicationLane, -1});
   if (reduces)
-    add_over_copies(program, input, "reduce-scatter",
-                    {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)});
+    add_of_all_parameters(program, input, "reduce-scatter",
+                          {CollectiveKind::kReduceScatter, costs.gradient_bytes(input.kind)});
   add_finish(program, input);
   if (const Seconds scaling = scaling_time(input); scaling > Seconds{0})
     program.compute(kCommunicationLane, "copy and scale gradients", OpClass::kCopy, scaling);
@@ -59,8 +59,8 @@ OpRef add_sharded_update(ProgramBuilder& program, const RuleInput& input, OpRef 
     program.compute(kCommunicationLane, "prediction", OpClass::kOptimizer, shard_optimizer_time(input));
     program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   }
-  OpRef end =
-      add_over_copies(program, input, "all-gather", {CollectiveKind::kAllGather, costs.parameter_bytes(input.kind)});
+  OpRef end = add_of_all_parameters(program, input, "all-gather",
+                                    {CollectiveKind::kAllGather, costs.parameter_bytes(input.kind)});
   if (clone) end = program.compute(kCommunicationLane, "restore optimizer states", OpClass::kCopy, clone_time(input));
   return end;
 }

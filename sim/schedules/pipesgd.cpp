@@ -17,7 +17,7 @@ void add_pipesgd_updates(ProgramBuilder& program, const RuleInput& input) {
   const Seconds out = memory_time(gradients, gradients, input.kind.device) +
                       memory_time(Bytes{0}, gradients, input.kind.device);  // scaled, and cleared
   const auto reduce = [&](const std::vector<OpRef>& waits) {
-    return add_over_copies(program, input, "all-reduce", {CollectiveKind::kAllReduce, gradients}, waits);
+    return add_of_all_parameters(program, input, "all-reduce", {CollectiveKind::kAllReduce, gradients}, waits);
   };
   // By update; of those before the first one as if they had been made, so that it is like the others.
   std::vector<OpRef> reduced;

@@ -73,6 +73,10 @@ OpRef add_shard_step(ProgramBuilder& program, const RuleInput& input, OpRef read
 /// On the communication lane, of those that hold what the rank holds (ParameterSet::copies), whoever the request names.
 OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std::string& name, PlanRequest request,
                       const std::vector<OpRef>& waits = {});
+/// The same of a request about all parameters or all gradients: what ranks have of experts that others have not goes
+/// over those with the same ones, behind the rest.
+OpRef add_of_all_parameters(ProgramBuilder& program, const RuleInput& input, const std::string& name,
+                            const PlanRequest& request, const std::vector<OpRef>& waits = {});
 /// The all-gather of all parameters by a sharded optimizer, in the pieces that the spec asks for.
 PlanRequest parameter_gather(const ScheduleInput& input);
 /// Once a rank's part has been stepped, all parameters reach those that share them: by that all-gather, by a broadcast

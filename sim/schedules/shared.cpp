@@ -15,7 +15,7 @@ namespace accosim {
 
 double optimized_elements(const ScheduleInput& input) {
   return has_whole_tensors(input.spec) ? largest_share(input.kind.layers, input.kind.shards)
-                                       : shard_of(input.kind.parameters, input.kind.shards);
+                                       : shard_elements(input.kind);
 }
 
 Seconds shard_optimizer_time(const ScheduleInput& input) {
@@ -43,6 +43,30 @@ OpRef add_over_copies(ProgramBuilder& program, const RuleInput& input, const std
                       const std::vector<OpRef>& waits) {
   request.ranks = input.body.sets.front().copies;
   return program.collective(kCommunicationLane, name, request, waits);
+}
+
+namespace {
+
+/// A request about all parameters, for each of those that share some of them.
+std::vector<PlanRequest> by_owners(const RuleInput& input, PlanRequest request, const Ranks& copies) {
+  request.ranks = copies;
+  if (!has_own_experts(input.kind)) return {request};
+  const double share = input.kind.expert_parameters / input.kind.parameters;
+  PlanRequest own = request;
+  own.bytes = share * request.bytes;
+  own.ranks.dims = with_same_experts(own.ranks.dims);
+  request.bytes -= own.bytes;
+  return {request, own};
+}
+
+}  // namespace
+
+OpRef add_of_all_parameters(ProgramBuilder& program, const RuleInput& input, const std::string& name,
+                            const PlanRequest& request, const std::vector<OpRef>& waits) {
+  OpRef sent{kCommunicationLane, -1};
+  for (const PlanRequest& each : by_owners(input, request, input.body.sets.front().copies))
+    sent = program.collective(kCommunicationLane, name, each, waits);
+  return sent;
 }
 
 PlanRequest parameter_gather(const ScheduleInput& input) {
@@ -100,10 +124,9 @@ void add_parameters_taken(ProgramBuilder& program, const ScheduleInput& input, O
 
 void add_parameters(ProgramBuilder& program, const RuleInput& input, OpRef stepped) {
   OpRef sent = stepped;
-  for (PlanRequest request : parameter_messages(input)) {
-    request.ranks = sharing(input.spec, input.body.sets.front().copies);
-    sent = program.collective(kCommunicationLane, name_of_message(input.spec, request), request, {sent});
-  }
+  for (const PlanRequest& request : parameter_messages(input))
+    for (const PlanRequest& each : by_owners(input, request, sharing(input.spec, input.body.sets.front().copies)))
+      sent = program.collective(kCommunicationLane, name_of_message(input.spec, each), each, {sent});
   add_parameters_taken(program, input, sent);
 }
 

@@ -131,7 +131,7 @@ TEST(Experts, WhatMakesAnotherModelIsRefused) {
     "num_attention_heads": 4, "intermediate_size": 64, "vocab_size": 100, "max_position_embeddings": 128,
     "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 8, "v_head_dim": 8, "attention_bias": true,
     "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32})");
-  ASSERT_EQ(biased.errors.size(), 1U);
+  ASSERT_EQ(biased.errors.size(), 1U) << biased.errors.back();
   EXPECT_NE(biased.errors[0].find("biases of latent attention are not modelled yet"), std::string::npos);
 }
 
@@ -219,7 +219,7 @@ TEST(Experts, ManyGemmsInOneKernelFillTheDeviceAndALoopDoesNot) {
   EXPECT_EQ(bytes_of(looped).value, bytes_of(grouped).value);
   EXPECT_EQ(kernel_time(looped, device, Dtype::kBf16).value,
             128 * kernel_time(gemm_kernel(one), device, Dtype::kBf16).value);
-  EXPECT_LT(5 * kernel_time(grouped, device, Dtype::kBf16), kernel_time(looped, device, Dtype::kBf16));
+  EXPECT_LT(2 * kernel_time(grouped, device, Dtype::kBf16), kernel_time(looped, device, Dtype::kBf16));
 }
 
 TEST(Experts, RanksThatSplitTensorsHaveAPartOfEachExpertAndAllOfTheRouter) {

@@ -20,7 +20,7 @@
 namespace accosim {
 namespace {
 
-constexpr Dim kEach[] = {Dim::kTensor, Dim::kContext, Dim::kShard, Dim::kReplica, Dim::kPipeline};
+constexpr Dim kEach[] = {Dim::kTensor, Dim::kContext, Dim::kExpert, Dim::kShard, Dim::kReplica, Dim::kPipeline};
 
 int at(const GridCoordinates& coordinates, Dim dim) { return coordinates[static_cast<std::size_t>(dim)]; }
 
@@ -36,7 +36,7 @@ Layout random_layout(Random& random) {
   Layout layout = layout_of(sizes, order);
   if (random.integer(0, 2) > 0) return layout;
   std::vector<int> islands(static_cast<std::size_t>(random.integer(1, 4)));
-  for (int& ranks : islands) ranks = model_ranks_of(layout) * random.integer(1, 4);
+  for (int& ranks : islands) ranks = model_ranks_of(layout) * layout.size(Dim::kExpert) * random.integer(1, 4);
   return islands_of(layout, islands);
 }
 
@@ -54,7 +54,7 @@ TEST(Parallel, CoordinatesAndRanksAreEachOthersInverse) {
     int world = 0;
     for (int replica = 0; replica < layout.size(Dim::kReplica); ++replica)
       world += shards_at(layout, replica) * layout.size(Dim::kTensor) * layout.size(Dim::kContext) *
-               layout.size(Dim::kPipeline);
+               layout.size(Dim::kExpert) * layout.size(Dim::kPipeline);
     ASSERT_EQ(ranks_of(layout), world) << seed;
     std::set<GridCoordinates> seen;
     for (int rank = 0; rank < world; ++rank) {
@@ -72,7 +72,7 @@ TEST(Parallel, GroupsPartTheRanks) {
   for (int seed = 0; seed < 500; ++seed) {
     Random random(seed);
     const Layout layout = random_layout(random);
-    const Ranks ranks{{static_cast<std::uint8_t>(random.integer(0, 31))}};
+    const Ranks ranks{{static_cast<std::uint8_t>(random.integer(0, 63))}};
     const Groups groups = groups_of(layout, ranks);
     std::vector<int> times(static_cast<std::size_t>(ranks_of(layout)), 0);
     for (std::size_t g = 0; g < groups.members.size(); ++g)
@@ -118,7 +118,7 @@ TEST(Parallel, PairsAreSeenFromBothSides) {
 
 TEST(Parallel, EndsAreTheFirstAndTheLast) {
   // 2 tensor ranks and 4 stages: 0, 1 begin, 6, 7 end; the stages between them are in no such group.
-  Layout layout = layout_of({2, 1, 1, 1, 4});
+  Layout layout = layout_of({2, 1, 1, 1, 1, 4});
   const Groups ends = groups_of(layout, {over(Dim::kPipeline), Pick::kEnds});
   EXPECT_EQ(ends.members, (std::vector<std::vector<int>>{{0, 6}, {1, 7}}));
   EXPECT_EQ(ends.of_rank, (std::vector<int>{0, 1, -1, -1, -1, -1, 0, 1}));
@@ -126,7 +126,7 @@ TEST(Parallel, EndsAreTheFirstAndTheLast) {
 
 TEST(Parallel, TheOrderIsMegatronsOwn) {
   // tp 2, cp 1, dp 2, pp 2 of 8 ranks. "tp-cp-ep-dp-pp": rank = tp + 2 dp + 4 pp. "tp-pp-dp": rank = tp + 2 pp + 4 dp.
-  const Layout usual = layout_of({2, 1, 2, 1, 2}), far = layout_of({2, 1, 2, 1, 2}, "tp-pp-dp");
+  const Layout usual = layout_of({2, 1, 1, 2, 1, 2}), far = layout_of({2, 1, 1, 2, 1, 2}, "tp-pp-dp");
   EXPECT_EQ(members_of(usual, {kAllData}, 0), (std::vector<int>{0, 2}));
   EXPECT_EQ(members_of(usual, {over(Dim::kPipeline)}, 0), (std::vector<int>{0, 4}));
   EXPECT_EQ(members_of(far, {kAllData}, 0), (std::vector<int>{0, 4}));
@@ -134,6 +134,20 @@ TEST(Parallel, TheOrderIsMegatronsOwn) {
   EXPECT_EQ(members_of(usual, {kOneModel}, 2), (std::vector<int>{2, 3, 6, 7}));
   EXPECT_THROW(order_of("tp-tp"), std::invalid_argument);
   EXPECT_THROW(order_of("tp-xp"), std::invalid_argument);
+}
+
+TEST(Parallel, ExpertsAreSharedByTheNearestDataRanks) {
+  // tp 2, ep 2, 8 data ranks, pp 2 of 32 ranks: rank = tp + 2 ep + 4 shard + 16 pp. As Megatron-LM numbers them.
+  Cluster cluster;
+  cluster.nodes.resize(1);
+  cluster.nodes[0].count = 4, cluster.nodes[0].gpus = 8;
+  const Layout layout = layout_of(cluster, Island::kWorld, {.tensor = 2, .pipeline = 2, .experts = 2});
+  EXPECT_EQ(layout.size(Dim::kShard), 4);
+  EXPECT_EQ(members_of(layout, {over(Dim::kExpert)}, 0), (std::vector<int>{0, 2}));
+  EXPECT_EQ(members_of(layout, {with_same_experts(kAllData)}, 3), (std::vector<int>{3, 7, 11, 15}));
+  EXPECT_EQ(members_of(layout, {kAllData}, 1), (std::vector<int>{1, 3, 5, 7, 9, 11, 13, 15}));
+  EXPECT_EQ(size_of(layout, {kIsland}, 0), 8);
+  EXPECT_THROW(layout_of(cluster, Island::kWorld, {.pipeline = 4, .experts = 3}), std::invalid_argument);
 }
 
 TEST(Parallel, IslandsOfUnlikeSizeMeetWhereBothHaveAShard) {
@@ -144,8 +158,8 @@ TEST(Parallel, IslandsOfUnlikeSizeMeetWhereBothHaveAShard) {
   EXPECT_EQ(members_of(layout, {kIslands}, 3), (std::vector<int>{3, 9}));
   EXPECT_EQ(size_of(layout, {kAllData}, 7), 10);
   // With two tensor ranks an island of 4 has two shards.
-  EXPECT_EQ(islands_of(layout_of({2, 1, 1, 1, 1}), {4, 2}).islands, (std::vector<int>{2, 1}));
-  EXPECT_THROW(islands_of(layout_of({2, 1, 1, 1, 1}), {3}), std::invalid_argument);
+  EXPECT_EQ(islands_of(layout_of({2, 1, 1, 1, 1, 1}), {4, 2}).islands, (std::vector<int>{2, 1}));
+  EXPECT_THROW(islands_of(layout_of({2, 1, 1, 1, 1, 1}), {3}), std::invalid_argument);
 }
 
 TEST(Parallel, AClustersIslandsAreItsGpusNodesGroupsOrAllOfIt) {

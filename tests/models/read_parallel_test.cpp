@@ -20,6 +20,7 @@ TEST_F(ReadParallel, AbsentOrEmptyTheModelIsWhole) {
             (std::map<std::string, std::string>{{"tensor_parallel_size", "default"},
                                                 {"sequence_parallel", "default"},
                                                 {"tensor_overlap", "default"},
+                                                {"expert_parallel_size", "default"},
                                                 {"pipeline_parallel_size", "default"},
                                                 {"virtual_pipeline_stages", "default"},
                                                 {"overlap_p2p", "default"},
@@ -402,7 +403,45 @@ TEST_F(ReadParallel, OthersWordsLeadToOurs) {
             Lines{"--set: \"tp=8\" is no setting; here it is \"parallel\": {\"tensor_parallel_size\": 8}, as a setting "
                   "/training/parallel/tensor_parallel_size=8"});
   EXPECT_EQ(errors_of(path_, {"/training/ep=2"}),
-            Lines{"--set /training/ep: unknown key; expert parallelism is not modelled yet; leave it out"});
+            Lines{"--set /training/ep: unknown key; here it is \"parallel\": {\"expert_parallel_size\": 8}, as a "
+                  "setting /training/parallel/expert_parallel_size=8"});
+}
+
+TEST_F(ReadParallel, ExpertsAreSharedWhereTheyDivideAndWhereTheyAreModelled) {
+  const auto errors = [&](const std::string& parallel, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"/model=olmoe-1b-7b", "/training/parallel={" + parallel + "}"});
+    return errors_of(path_, more);
+  };
+  EXPECT_EQ(
+      errors_of(path_, {"/training/parallel={\"expert_parallel_size\": 2}"}),
+      Lines{"--set /training/parallel/expert_parallel_size: is about models with experts, and this one has none; leave "
+            "it out"});
+  EXPECT_EQ(
+      errors(R"("expert_parallel_size": 3)"),
+      Lines{"--set /training/parallel/expert_parallel_size: is 3, and the model has 64 experts, which 3 ranks cannot "
+            "share evenly; write 2 or 4"});
+  EXPECT_NE(errors(R"("expert_parallel_size": 64)").front().find("model replicas, which are no groups of so many"),
+            std::string::npos);
+  EXPECT_NE(errors(R"("expert_parallel_size": 2, "tensor_parallel_size": 2, "sequence_parallel": false)")
+                .front()
+                .find("as Megatron-LM asks for"),
+            std::string::npos);
+  for (const auto& [schedule, why] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"name": "zero3"})", "parameters gathered in every pass"},
+           {R"({"name": "diloco"})", "replicas that make updates by themselves"},
+           {R"({"name": "zero1", "offload_optimizer": true})", "an optimizer on the host"},
+           {R"({"name": "zero1", "shard_group": "node"})", "shards inside nodes"}}) {
+    const Lines lines = errors(R"("expert_parallel_size": 2)", {"/schedules=[" + schedule + "]"});
+    ASSERT_EQ(lines.size(), 1U) << schedule;
+    EXPECT_NE(lines.front().find(why + ", which is not modelled yet where ranks share experts"), std::string::npos)
+        << lines.front();
+  }
+  const auto imbalance = [&](const std::string& parallel) {
+    return errors(parallel, {"/training/expert_imbalance=3"});
+  };
+  EXPECT_NE(imbalance("").front().find("here each has all of them"), std::string::npos);
+  EXPECT_NE(imbalance(R"("expert_parallel_size": 2)").front().find("no rank of 2 has more"), std::string::npos);
+  EXPECT_TRUE(errors(R"("expert_parallel_size": 2)", {"/training/expert_imbalance=1.5"}).empty());
 }
 
 TEST_F(ReadParallel, RanksOfAReplicaWorkOnTheSameSamples) {

@@ -381,8 +381,8 @@ struct OneOperator {
   TensorWaits waits(int cut_among = 1) const { return tensor_waits(bill, bill.layers[0], price, cut_among); }
 
   /// A millisecond for each byte, on 8 multiprocessors; all-reduces twice that.
-  static CollectivePrice price(CollectiveKind kind, Bytes bytes) {
-    return {Seconds{(kind == CollectiveKind::kAllReduce ? 2e-3 : 1e-3) * bytes.value}, 8};
+  static CollectivePrice price(const TensorMessage& message) {
+    return {Seconds{(message.kind == CollectiveKind::kAllReduce ? 2e-3 : 1e-3) * message.bytes.value}, 8};
   }
 };
 
@@ -429,9 +429,7 @@ TEST(TensorWaits, ThoseBesideOneProductFollowEachOther) {
 TEST(TensorWaits, OneThatHoldsNothingIsHidden) {
   // Copy engines: 8 ms beside 10 cost nothing, 25 ms what sticks out.
   OneOperator one({{kGather, Bytes{8}, true, Beside::kInputGradient}});
-  const auto copied = [](CollectiveKind kind, Bytes bytes) {
-    return CollectivePrice{OneOperator::price(kind, bytes).time, 0};
-  };
+  const auto copied = [](const TensorMessage& message) { return CollectivePrice{OneOperator::price(message).time, 0}; };
   expect(tensor_waits(one.bill, one.bill.layers[0], copied), 0, 0);
   one.op().messages[0].bytes = Bytes{25};
   expect(tensor_waits(one.bill, one.bill.layers[0], copied), 0, 15e-3);
@@ -500,7 +498,7 @@ TEST(TensorWaits, OfALayerAreThoseOfItsOperatorsMessages) {
   device.memory_efficiency = 1;
   Workload w{1, 64};
   w.implementation = Implementation::kFused;
-  const auto each = [](CollectiveKind, Bytes) { return CollectivePrice{Seconds{1}, 0}; };
+  const auto each = [](const TensorMessage&) { return CollectivePrice{Seconds{1}, 0}; };
   for (const bool sequence : {false, true}) {
     ModelShare share;
     share.tensor = 4;

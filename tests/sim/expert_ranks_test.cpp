@@ -1,0 +1,169 @@
+// Ranks that have the experts of a layer between them: what each has, sends, steps and holds.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/price/layers.hpp"
+#include "models/price/price.hpp"
+#include "models/spec/parallel.hpp"
+#include "sim/evaluation/resident.hpp"
+#include "sim/schedules/schedule.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/sample.hpp"
+
+namespace accosim {
+namespace {
+
+constexpr double kTokens = 4 * 512, kHidden = 512, kInner = 256, kExperts = 16, kPerToken = 2, kLayers = 4;
+
+/// 2 nodes of 8 GPUs, 16 experts of an inner size of 256 without a gate in each of 4 layers of width 512.
+Scenario with_experts(int ranks, double imbalance = 1, int pipeline = 1) {
+  Scenario scenario = sample_scenario(2, 8);
+  Experts& experts = scenario.model.experts;
+  experts.count = 16;
+  experts.per_token = 2;
+  experts.inner_size = 256;
+  experts.in_layer.assign(4, true);
+  scenario.model.mlp_bias = false;
+  scenario.training.implementation = Implementation::kFused;
+  scenario.training.parallel.experts = ranks;
+  scenario.training.parallel.pipeline = pipeline;
+  scenario.training.expert_imbalance = imbalance;
+  return scenario;
+}
+
+Costs costs_of(const Scenario& scenario, const char* schedule = "zero1") {
+  return price(scenario, sample_schedule(schedule));
+}
+
+const Operator& find(const Layer& layer, const std::string& name) {
+  for (const Operator& op : layer.operators)
+    if (op.name == name) return op;
+  throw std::logic_error("no " + name);
+}
+
+// T K rows of h elements of 2 bytes out, with a weight of 4 bytes each, and back; the same of gradients.
+TEST(ExpertRanks, ExchangesAreThoseOfTheDispatcher) {
+  const Costs costs = costs_of(with_experts(4));
+  const Layer& layer = (*costs.kinds[0].layers)[1];
+  const Bytes rows{kTokens * kPerToken * kHidden * 2}, weights{kTokens * kPerToken * 4};
+  const auto exchange = [](Bytes bytes, bool backward) {
+    return TensorMessage{CollectiveKind::kAllToAll, bytes, backward, Beside::kNothing, true};
+  };
+  EXPECT_EQ(find(layer, "dispatch").messages,
+            (std::vector<TensorMessage>{exchange(rows, false), exchange(weights, false), exchange(rows, true),
+                                        exchange(weights, true)}));
+  EXPECT_EQ(find(layer, "combine").messages, (std::vector<TensorMessage>{exchange(rows, false), exchange(rows, true)}));
+  // In a node: the waits of four layers are those of three exchanges each way.
+  const RankKind& kind = costs.kinds[0];
+  const auto time = [&](Bytes bytes) {
+    return collective_time(CollectiveKind::kAllToAll, bytes, costs.cluster,
+                           ring_of_message(costs, exchange(bytes, false), 0));
+  };
+  EXPECT_NEAR(kind.forward_waits.value, kLayers * (2 * time(rows) + time(weights)).value, 1e-9);
+  EXPECT_EQ(kind.forward_waits.value, kind.backward_waits.value);
+  EXPECT_EQ(ring_of_message(costs, exchange(rows, false), 5).gpus, (std::vector<std::vector<int>>{{4, 5, 6, 7}}));
+}
+
+TEST(ExpertRanks, ARankComputesAsMuchAndHasAShareOfTheExperts) {
+  const Costs whole = costs_of(with_experts(1)), shared = costs_of(with_experts(8));
+  const RankKind &all = whole.kinds[0], &own = shared.kinds[0];
+  EXPECT_EQ(all.expert_parameters, kLayers * kExperts * 2 * kHidden * kInner);
+  EXPECT_EQ(own.expert_parameters, all.expert_parameters / 8);
+  EXPECT_EQ(own.parameters - own.expert_parameters, all.parameters - all.expert_parameters);
+  EXPECT_EQ(own.model_flops.value, all.model_flops.value);
+  EXPECT_EQ(own.hardware_flops.value, all.hardware_flops.value);
+  EXPECT_EQ(all.forward_waits.value, 0);
+}
+
+TEST(ExpertRanks, ShardsAreOfThoseWithTheSameExperts) {
+  RankKind kind;
+  kind.parameters = 100;
+  kind.expert_parameters = 80;
+  kind.shards = 8;
+  EXPECT_EQ(shard_elements(kind), 100.0 / 8);
+  kind.share.experts = 4;
+  EXPECT_EQ(shard_elements(kind), 20.0 / 8 + 80.0 / 2);
+  kind.share.experts = 8;
+  EXPECT_EQ(shard_elements(kind), 20.0 / 8 + 80);
+}
+
+/// By who meets: bytes of a kind of collective in an update.
+std::map<Dims, double> bytes_by(const Costs& costs, const ScheduleSpec& spec, CollectiveKind kind) {
+  std::map<Dims, double> bytes;
+  for (const PlanRequest& request : requests_of(spec, costs, 4))
+    if (request.kind == kind && request.bytes > Bytes{100}) bytes[request.ranks.dims] += request.bytes.value;
+  return bytes;
+}
+
+// Each request counts once, however often it is made; without buckets every schedule asks for all gradients once over
+// all data ranks, of experts over those that have the same ones.
+TEST(ExpertRanks, GradientsOfExpertsAreSummedByThoseThatHaveThem) {
+  const Dims same = with_same_experts(kAllData);
+  for (const auto& [schedule, kind] :
+       std::vector<std::pair<const char*, CollectiveKind>>{{"ddp", CollectiveKind::kAllReduce},
+                                                           {"zero1", CollectiveKind::kReduceScatter},
+                                                           {"zero1", CollectiveKind::kAllGather},
+                                                           {"zero2", CollectiveKind::kReduceScatter},
+                                                           {"dpu", CollectiveKind::kReduceScatter},
+                                                           {"dpu", CollectiveKind::kAllGather},
+                                                           {"acco", CollectiveKind::kReduceScatter},
+                                                           {"pipesgd", CollectiveKind::kAllReduce}})
+    for (const int pipeline : {1, 2}) {
+      if (pipeline > 1 && schedule == std::string("zero2")) continue;
+      const Costs costs = costs_of(with_experts(4, 1, pipeline), schedule);
+      ScheduleSpec spec = sample_schedule(schedule);
+      spec.buckets = Buckets::kWhole;
+      double dense = 0, own = 0;
+      for (const RankKind& each : costs.kinds) {
+        dense = std::max(dense, each.parameters - each.expert_parameters);
+        own = std::max(own, each.expert_parameters);
+      }
+      const std::map<Dims, double> bytes = bytes_by(costs, spec, kind);
+      ASSERT_EQ(bytes.count(kAllData), 1U) << schedule;
+      ASSERT_EQ(bytes.count(same), 1U) << schedule;
+      EXPECT_GE(bytes.at(kAllData), dense * 2) << schedule;
+      EXPECT_GE(bytes.at(same), own * 2) << schedule;
+      if (pipeline == 1) {
+        EXPECT_NEAR(bytes.at(kAllData), dense * 2, 1e-3) << schedule;
+        EXPECT_NEAR(bytes.at(same), own * 2, 1e-3) << schedule;
+      }
+    }
+}
+
+TEST(ExpertRanks, BucketsHoldGradientsOfOneKind) {
+  const Costs costs = costs_of(with_experts(4));
+  ScheduleSpec spec = sample_schedule("ddp");
+  spec.buckets = Buckets::kTensors;
+  spec.overlap = Overlap::kBackward;
+  const auto bytes = bytes_by(costs, spec, CollectiveKind::kAllReduce);
+  EXPECT_EQ(bytes.size(), 2U);
+}
+
+TEST(ExpertRanks, TheFullestRankDecides) {
+  const Costs even = costs_of(with_experts(4)), skewed = costs_of(with_experts(4, 1.5));
+  const Layer &a = (*even.kinds[0].layers)[1], &b = (*skewed.kinds[0].layers)[1];
+  EXPECT_NEAR(find(b, "expert up").forward_flops.value, 1.5 * find(a, "expert up").forward_flops.value, 1);
+  EXPECT_NEAR(find(b, "expert up").activations.value, 1.5 * find(a, "expert up").activations.value, 1);
+  EXPECT_NEAR(find(b, "combine").messages[0].bytes.value, 1.5 * find(a, "combine").messages[0].bytes.value, 1);
+  EXPECT_EQ(find(b, "router").forward_flops.value, find(a, "router").forward_flops.value);
+  EXPECT_EQ(skewed.kinds[0].model_flops.value, even.kinds[0].model_flops.value);
+  EXPECT_GT(skewed.kinds[0].forward, even.kinds[0].forward);
+  // A rank that has all experts has the rows of its own tokens, however they are routed.
+  EXPECT_EQ(costs_of(with_experts(1, 1.5)).kinds[0].forward.value, costs_of(with_experts(1)).kinds[0].forward.value);
+}
+
+// 12 bytes of states, of which a rank has 1/16 of what all have and, of its experts, 1/(16/e).
+TEST(ExpertRanks, StatesAreShardedOverThoseThatHaveThem) {
+  const Costs costs = costs_of(with_experts(8));
+  const RankKind& kind = costs.kinds[0];
+  const MemoryParts memory = memory_of(kind, sample_schedule("zero1"), 4);
+  const double dense = kind.parameters - kind.expert_parameters;
+  EXPECT_NEAR(memory.part(MemoryUse::kOptimizerStates).value, 12 * (dense / 16 + kind.expert_parameters / 2), 24);
+  EXPECT_EQ(memory.part(MemoryUse::kParameters).value, 2 * kind.parameters);
+}
+
+}  // namespace
+}  // namespace accosim
