@@ -62,7 +62,7 @@ std::string cut_to_pixels(std::string_view text, double width, double size, bool
 /// The text in lines of at most `width` pixels, broken at blanks; a longer word, and what would be more than `most`
 /// lines, is cut.
 std::vector<std::string> lines_in_pixels(std::string_view text, double width, double size, bool bold = false,
-                                         std::size_t most = 4);
+                                         std::size_t most = 6);
 /// Letters of this size are printed at 7 points: nothing is smaller.
 inline constexpr double kLeastLetters = 7 * 96.0 / 72;
 

@@ -62,9 +62,10 @@ Columns columns_of(const BarChart& chart, double width) {
     columns.totals = std::max(columns.totals, text_width(bar.total, 11));
   }
   constexpr double kMostNames = 0.24, kMostTotals = 0.4;
+  // Names of more than two lines are read better above.
+  if (columns.names > 2 * kMostNames * width || columns.totals + kGap > kMostTotals * width) return {0, 0, true};
   columns.names = std::min(columns.names, kMostNames * width) + kGap;
   columns.totals += kGap + 1;
-  if (columns.totals > kMostTotals * width) columns = {0, 0, true};
   return columns;
 }
 

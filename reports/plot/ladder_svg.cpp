@@ -40,7 +40,7 @@ std::vector<Row> rows_of(const Ladder& ladder) {
     row.speedup = human_factor(row.after);
     if (at_same_batch && rung.most_same_batch > 0) {
       row.limit = shown_speedup(ladder, rung.most_over) * rung.most_same_batch;
-      row.speedup += fmt::format(" (at most {})", human_factor(*row.limit));
+      row.detail += ", at most " + human_factor(*row.limit);
     }
     rows.push_back(row);
   }
@@ -133,30 +133,18 @@ std::vector<LegendEntry> legend_of(const std::vector<Row>& rows) {
 
 std::string ladder_svg(const PlotHeading& heading, const Ladder& ladder, const PlotStyle& style) {
   Svg svg(style.theme, style.width, heading.title);
-  std::vector<Row> rows = rows_of(ladder);
+  const std::vector<Row> rows = rows_of(ladder);
   const double top = draw_legend(svg, legend_of(rows), draw_heading(svg, titled(heading, style))) + 8;
   double names = 0, speedups = 0;
-  const auto measure = [&] {
-    names = speedups = 0;
-    for (const Row& row : rows) {
-      names = std::max({names, text_width(row.name, 12, true), text_width(row.detail, kSmall)});
-      speedups = std::max(speedups, text_width(row.speedup, 11));
-    }
-  };
-  measure();
-  constexpr double kMostNames = 0.36, kMostSpeedups = 0.3;
-  if (speedups > kMostSpeedups * style.width) {  // the bound goes where there is more room
-    for (Row& row : rows)
-      if (row.limit) {
-        row.detail += ", at most " + human_factor(*row.limit);
-        row.speedup = human_factor(row.after);
-      }
-    measure();
+  for (const Row& row : rows) {
+    names = std::max({names, text_width(row.name, 12, true), text_width(row.detail, kSmall)});
+    speedups = std::max(speedups, text_width(row.speedup, 11));
   }
+  constexpr double kMostNames = 0.36;
   RowLayout layout{names, names > kMostNames * style.width};
   if (layout.above) layout.names = style.width - 2 * kPlotMargin;
-  const Scale x = scale_of(rows, kPlotMargin + (layout.above ? 0 : names) + kGap,
-                           style.width - kPlotMargin - std::min(speedups, 0.4 * style.width) - kGap - 1);
+  const Scale x =
+      scale_of(rows, kPlotMargin + (layout.above ? 0 : names) + kGap, style.width - kPlotMargin - speedups - kGap - 1);
   std::vector<RowLines> lines;
   double bottom = top;
   for (const Row& row : rows) bottom += lines.emplace_back(lines_of(row, layout)).height();

@@ -6,6 +6,7 @@
 
 #include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
+#include "tests/support/unwrapped.hpp"
 
 namespace accosim {
 namespace {

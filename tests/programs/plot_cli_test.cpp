@@ -96,7 +96,7 @@ TEST(Plot, TheLaddersNumbersAreThoseOfJson) {
       const Json most = rung["most_same_batch"];
       EXPECT_TRUE(
           !same_batch || most.is_null() ||
-          contains(texts, fmt::format("(at most {})",
+          contains(texts, fmt::format(", at most {}",
                                       human_factor(reached.at(rung["most_same_batch_over"].text()) * most.number()))))
           << rung;
       reached[rung["change"].text()] = speedup;
