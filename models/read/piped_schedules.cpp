@@ -184,6 +184,26 @@ void read_poll_every(const ScheduleReading& of, const char* key) {
   of.spec.poll_every = of.reader.integer(key, 1, kMaxInteger, micro_batches_apart(of.training.parallel));
 }
 
+void check_shared_experts(const ScheduleReading& of) {
+  const ScheduleSpec& spec = of.spec;
+  if (of.training.parallel.experts == 1) return;
+  const bool by_unit = sharding_of(spec) == Sharding::kParameters || *of.traits.runs_as != '\0';
+  for (const auto& [is, what] : {std::pair(of.traits.local, "replicas that make updates by themselves"),
+                                 {by_unit, "parameters gathered in every pass"},
+                                 {is_hybrid(spec), "shards inside nodes"},
+                                 {spec.offload_optimizer, "an optimizer on the host"},
+                                 {has_whole_tensors(spec), "owners of whole tensors"},
+                                 {spec.parameter_sync == ParameterSync::kBroadcast, "broadcasts of parameters"}}) {
+    if (!is) continue;
+    const std::string why = fmt::format(
+        "{} has {}, which is not modelled yet where ranks share experts; write an expert_parallel_size of 1", spec.name,
+        what);
+    of.reader.fail("name", why);
+    of.reader.diagnostics().not_here.emplace_back(of.reader.pointer(), why);
+    return;
+  }
+}
+
 std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key) {
   if (of.training.parallel.pipeline == 1 || *of.traits.not_in_pipelines != '\0') return "";
   for (const Rule& rule : kRules)

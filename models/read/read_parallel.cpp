@@ -602,25 +602,6 @@ void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& 
   }
 }
 
-void check_shared_experts(const std::vector<ScheduleSpec>& schedules, const Training& training, ObjectReader& top) {
-  if (training.parallel.experts == 1) return;
-  for (const ScheduleSpec& spec : schedules) {
-    if (find_schedule(spec.name) == nullptr) continue;
-    const char* const what = traits_of(spec).local                        ? "replicas that make updates by themselves"
-                             : sharding_of(spec) == Sharding::kParameters ? "parameters gathered in every pass"
-                             : is_hybrid(spec)                            ? "shards inside nodes"
-                             : spec.offload_optimizer                     ? "an optimizer on the host"
-                             : has_whole_tensors(spec)                    ? "owners of whole tensors"
-                             : spec.parameter_sync == ParameterSync::kBroadcast ? "broadcasts of parameters"
-                                                                                : nullptr;
-    if (what == nullptr) continue;
-    top.fail("schedules",
-             fmt::format("{} has {}, which is not modelled yet where ranks share experts; leave it out, or "
-                         "write an expert_parallel_size of 1",
-                         in_quotes(spec.label), what));
-  }
-}
-
 void check_division(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
                     ObjectReader& top) {
   if (model_ranks_of(training.parallel) == 1 || identical_ranks(cluster)) return;

@@ -41,9 +41,6 @@ bool holds_replicas(const Cluster& cluster, Island island, const Parallel& paral
 void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,
                     ObjectReader& top);
 
-/// Reports schedules that are not modelled where ranks have the experts of a layer between them.
-void check_shared_experts(const std::vector<ScheduleSpec>& schedules, const Training& training, ObjectReader& top);
-
 /// Reports a schedule whose work shall be divided among model replicas that cannot differ, as every one has GPUs of all
 /// kinds. Precondition: as of check_replicas().
 void check_division(const std::vector<ScheduleSpec>& schedules, const Training& training, const Cluster& cluster,

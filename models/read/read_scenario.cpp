@@ -126,7 +126,6 @@ Ground read_parts(ObjectReader& top) {
 /// What the schedules cannot do there.
 void check_on(const Ground& ground, const std::vector<ScheduleSpec>& schedules, ObjectReader& top) {
   check_equal_steps(schedules, ground.cluster, ground.training, top);
-  check_shared_experts(schedules, ground.training, top);
   check_own_inner_updates(schedules, ground.cluster, ground.model, top);
   if (ground.model) check_collectives(schedules, ground.cluster, ground.training, *ground.model, top);
   check_drawn(schedules, ground.cluster, ground.training, top);

@@ -692,7 +692,7 @@ ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const T
   const ScheduleTraits* const inner = inner_schedule(spec);
   for (const Key& key : kKeys)
     if (inner != nullptr && takes_inside(*inner, key.name)) read_key(key, {reader, spec, *inner, own, cluster});
-  if (is_own_step(of)) check_own_step(of);
+  is_own_step(of) ? check_own_step(of) : check_shared_experts(of);
   reader.finish(reader.has_unknown() ? notes_for(of.traits, inner) : std::map<std::string, std::string>());
   return spec;
 }
