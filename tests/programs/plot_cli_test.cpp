@@ -250,8 +250,8 @@ TEST(Plot, DrawsTheCurvesOfADocumentAsAccocalDoes) {
                                                      {"name": "acco", "curves": [[[0, 0, 4], [1, 8, 3]],
                                                                                 [[0, 0, 4], [2, 8, 3]]]}]})"})
     expect_told(accosim(plot("convergence", folder.write("wrong.json", wrong).string(), {})), 1, "wrong.json:");
-  expect_told(accosim(plot("convergence", document, {"--schedule", "acco"})), 1,
-              "--schedule belongs to plot of a timeline");
+  expect_told(accosim(plot("convergence", document, {"--updates", "2"})), 1, "--updates belongs to plot of a timeline");
+  expect_told(accosim(plot("convergence", document, {"--schedule", "aco"})), 1, "did you mean \"acco\"?");
 }
 
 TEST(Plot, TheCommittedPictureIsWhatItsCommandMakes) {
