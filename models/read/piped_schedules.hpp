@@ -31,7 +31,8 @@ void check_own_steps_of_rounds(const ScheduleReading& of);
 /// Read align_param_gather and poll_every, whose defaults go by the stages' chunks.
 void read_alignment(const ScheduleReading& of, const char* key);
 void read_poll_every(const ScheduleReading& of, const char* key);
-/// Reports a schedule that is not modelled where ranks have the experts of a layer between them. Its keys have been read.
+/// Reports a schedule that is not modelled where ranks have the experts of a layer between them. Its keys have been
+/// read.
 void check_shared_experts(const ScheduleReading& of);
 /// What is wrong with a key that has been read, and what to write instead; empty: nothing, or there is no pipeline.
 std::string wrong_in_pipeline(const ScheduleReading& of, std::string_view key);

@@ -19,7 +19,10 @@ namespace accosim {
 namespace {
 
 std::vector<Option> options() {
-  return joined({{.names = "script", .help = "Launch script, or a configuration that is YAML or TOML; - is standard input, a script", .required = true, .takes = "FILE"},
+  return joined({{.names = "script",
+                  .help = "Launch script, or a configuration that is YAML or TOML; - is standard input, a script",
+                  .required = true,
+                  .takes = "FILE"},
                  file_option("-o,--output", "Scenario file; default: standard output"),
                  force_option()},
                 launch_options());
@@ -54,10 +57,11 @@ ExitCode import_script(const Arguments& arguments) {
 }  // namespace
 
 Verb import_launch_verb() {
-  return {.name = "launch",
-          .help = "Convert a launch script or a trainer's configuration (YAML, TOML) into a scenario, without running it",
-          .options = options(),
-          .modes = {{.reads = names_of(options()), .run = import_script}}};
+  return {
+      .name = "launch",
+      .help = "Convert a launch script or a trainer's configuration (YAML, TOML) into a scenario, without running it",
+      .options = options(),
+      .modes = {{.reads = names_of(options()), .run = import_script}}};
 }
 
 }  // namespace accosim

@@ -23,14 +23,14 @@ constexpr double kPercent = 100;
 }  // namespace
 
 std::vector<Option> scenario_options() {
-  return joined(
-      {{.names = "scenario",
-        .help = "Scenario file, the name of one that accosim list shows, or a launch script or configuration; - is standard input",
-        .required = true,
-        .takes = "SCENARIO"},
-       texts_option("--set", "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
-                    "/POINTER=VALUE")},
-      launch_options());
+  return joined({{.names = "scenario",
+                  .help = "Scenario file, the name of one that accosim list shows, or a launch script or "
+                          "configuration; - is standard input",
+                  .required = true,
+                  .takes = "SCENARIO"},
+                 texts_option("--set", "Replace a value: /json/pointer=value, or null to take it away; may be repeated",
+                              "/POINTER=VALUE")},
+                launch_options());
 }
 
 Texts scenario_and(const Texts& others) {

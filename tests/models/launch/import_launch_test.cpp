@@ -279,11 +279,11 @@ TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
   const ImportedLaunch fsdp = import_launch(run + "--block_size 1024 --fsdp 'hybrid_shard auto_wrap'", "train.sh", on);
   EXPECT_EQ(at(fsdp, "/schedules/0/name"), "\"zero3\"");
   EXPECT_EQ(at(fsdp, "/schedules/0/shard_group"), "\"node\"");
-  for (const auto& [more, said] : {std::pair("", "how long sequences are"),
-                                   std::pair("--block_size 8 --lora_r 8", "adapters (LoRA) are not read"),
-                                   std::pair("--block_size 8 --fsdp 'full_shard offload'", "parameters on the host"),
-                                   std::pair("--block_size 8 --optim adafactor", "AdamW"),
-                                   std::pair("--block_size 8 --model_name_or_path me/mine", "add --model")})
+  for (const auto& [more, said] :
+       {std::pair("", "how long sequences are"), std::pair("--block_size 8 --lora_r 8", "adapters (LoRA) are not read"),
+        std::pair("--block_size 8 --fsdp 'full_shard offload'", "parameters on the host"),
+        std::pair("--block_size 8 --optim adafactor", "AdamW"),
+        std::pair("--block_size 8 --model_name_or_path me/mine", "add --model")})
     try {
       import_launch(run + more, "train.sh", on);
       ADD_FAILURE() << more;
