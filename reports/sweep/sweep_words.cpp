@@ -257,7 +257,7 @@ struct BindingWords {
   const char *term, *subject;
   bool of_network = false;
 };
-constexpr BindingWords kBindings[] = {{kComputation, "computation binds"},
+constexpr BindingWords kBindings[] = {{kComputing, "computation binds"},
                                       {"launch", "the launches of collectives bind"},
                                       {"slots", "the PCIe links of the GPUs bind"},
                                       {"inside nodes", "the links inside nodes bind"},

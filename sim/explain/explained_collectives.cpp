@@ -147,7 +147,7 @@ Binding binding_of(const SteadyPlay& play) {
   };
   const CollectiveRow* row = longest(true);
   if (row == nullptr) row = longest(false);
-  if (row == nullptr) return {kComputation};
+  if (row == nullptr) return {kComputing};
   const bool window = row->binds == name_of(StepBound::kWire) && bound_window(play.folded.graph);
   return {window ? std::string(kWindow) : row->binds, row->binds == kHostCopies ? row->copied : std::nullopt};
 }

@@ -52,12 +52,12 @@ std::vector<CollectiveRow> collectives_of_update(const SteadyPlay& play);
 
 /// What keeps an update from being faster, of the links between its GPUs.
 struct Binding {
-  std::string term;                        ///< of CollectiveRow::binds, kHostCopies, kWindow or kComputation
+  std::string term;                        ///< of CollectiveRow::binds, kHostCopies, kWindow or kComputing
   std::optional<BytesPerSecond> copied{};  ///< CollectiveRow::copied, of kHostCopies
 };
 inline constexpr const char* kHostCopies = "host copies";
 inline constexpr const char* kWindow = "window";
-inline constexpr const char* kComputation = "computation";
+inline constexpr const char* kComputing = "computation";
 /// Of the communication that takes most of the critical path, between nodes before inside of them; computation where
 /// communication takes less than 0.1 % of it.
 Binding binding_of(const SteadyPlay& play);

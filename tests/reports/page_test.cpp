@@ -152,7 +152,7 @@ TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
 TEST(Page, APipelineIsPassesAndWhatTheyLeaveBare) {
   // One stage of two chunks: forward from 0 to 1 s, backward through the second chunk from 2 to 4 s. The optimizer is
   // seen from 4 to 5 s, what is sent from 1 to 4.5 s while neither a pass nor the optimizer runs: from 1 to 2 s.
-  PipelineChart chart{"zero1", Seconds{6}, {}, {}};
+  PipelineChart chart{"zero1", Seconds{6}, {}, {}, {}};
   chart.parallel.chunks = 2;
   PipelineRow row;
   row.stage = 3;
