@@ -198,8 +198,9 @@ TEST(Experts, ALayerComputesAndMovesWhatItsRowsNeed) {
       EXPECT_EQ(down.activations.value, 2 * a * f);
       EXPECT_EQ(find(layer, "router").activations.value, 2 * c.tokens * h + 5 * c.tokens * e);
       EXPECT_EQ(has(layer, "shared expert up"), c.shared > 0);
-      if (c.shared > 0)
+      if (c.shared > 0) {
         EXPECT_NEAR(find(layer, "shared expert up").forward_flops.value, 4 * c.tokens * h * c.shared, 1e-3);
+      }
       EXPECT_FALSE(has(layer, "dispatch"));
       // Eager code and Transformer Engine's host launch a GEMM for each expert and matrix.
       const int matrices = code == Implementation::kEager ? 2 : 1;

@@ -43,13 +43,13 @@ TEST(SweepWords, AnAxisThatChangesNothingNamesWhatBindsInstead) {
   EXPECT_EQ(flat_in_words(rows, 9).at(0),
             "From 10 to 40 Gbit/s (bandwidth) nothing changes: the host's copies (6 GB/s each way of a node) bind, not "
             "the network.");
-  for (Row& row : rows.rows) row.binds = Binding{kComputation};
+  for (Row& row : rows.rows) row.binds = Binding{kComputing};
   EXPECT_EQ(flat_in_words(rows, 9).at(0),
             "From 10 to 40 Gbit/s (bandwidth) nothing changes: computation binds, not the network.");
   for (Row& row : rows.rows) row.binds = Binding{"latency between nodes"};
   EXPECT_EQ(flat_in_words(rows, 9).at(0),
             "From 10 to 40 Gbit/s (bandwidth) nothing changes: latency between nodes binds.");
-  for (Row& row : rows.rows) row.binds = Binding{kComputation};
+  for (Row& row : rows.rows) row.binds = Binding{kComputing};
   rows.heading.axes = {{"/training/n", {"1", "2", "4"}}};
   EXPECT_EQ(flat_in_words(rows, 9).at(0), "From n = 1 to 4 nothing changes: computation binds.");
   EXPECT_EQ(flat_in_words(rows, 0).at(0), "... and 1 more such.");
