@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Runs a share of a program's tests and shows what did not pass: `shard.sh REPORT PROGRAM [--each]`. Which share, GoogleTest's
 # own GTEST_TOTAL_SHARDS and GTEST_SHARD_INDEX say; GTEST_FILTER chooses among all. With --each every test has a process of its
-# own. ACCOSIM_THIRD (0, 1 or 2) leaves two of three tests to the other two numbers. GoogleTest's report goes to REPORT.xml, with
+# own. ACCOSIM_FIFTH (0 to 4) leaves four of five tests to the other numbers. GoogleTest's report goes to REPORT.xml, with
 # --each to REPORT-1.xml and so on; a test that ends its process leaves none, and its name in REPORT.running. Exits 0 when all
 # passed.
 set -u
 report=$1 program=$2 each=${3:-}
-if [ -n "${ACCOSIM_THIRD:-}" ]; then
-  GTEST_SHARD_INDEX=$((GTEST_SHARD_INDEX + ACCOSIM_THIRD * GTEST_TOTAL_SHARDS)) GTEST_TOTAL_SHARDS=$((3 * GTEST_TOTAL_SHARDS))
+if [ -n "${ACCOSIM_FIFTH:-}" ]; then
+  GTEST_SHARD_INDEX=$((GTEST_SHARD_INDEX + ACCOSIM_FIFTH * GTEST_TOTAL_SHARDS)) GTEST_TOTAL_SHARDS=$((5 * GTEST_TOTAL_SHARDS))
 fi
 mkdir -p -- "$(dirname -- "$report")" && rm -f -- "$report"[.-]*
 
