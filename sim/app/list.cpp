@@ -69,7 +69,7 @@ void write_names(std::ostream& out, const std::vector<LibraryEntry>& entries, in
       write_wrapped(out, "  " + generation + (generation.empty() ? "" : ": "), names, width);
     }
   }
-  out << "\naccosim list KIND has a line for each, accosim list KIND NAME all that is said of one.\n";
+  out << "\naccosim list KIND: a line for each; accosim list KIND NAME: all of one\n";
 }
 
 /// All that is known of one.
