@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 #include <utility>
 
@@ -204,7 +205,7 @@ void replace_values(LaunchForm form, const LoadedScenario& loaded, const JsonVal
     const std::vector<int>& chunks = training.parallel.blocks;
     const int most =
         chunks.empty() ? scenario.model.num_hidden_layers : *std::max_element(chunks.begin(), chunks.end());
-    replace("recompute_layers", std::to_string(std::max(1, static_cast<int>(most * part.fraction / part.every + 0.5))),
+    replace("recompute_layers", std::to_string(std::max(1L, std::lround(most * part.fraction / part.every))),
             "it recomputes the first blocks of a chunk");
   }
   for (const Value& row : kValues) {

@@ -130,7 +130,7 @@ const Trainer& known_trainer(const LaunchLine& launch, const std::optional<Confi
   std::vector<std::string> names;
   for (const Trainer& trainer : trainers()) names.emplace_back(trainer.name);
   const bool accelerate = config && config->root.find("distributed_type") != nullptr;
-  throw ScenarioError({fmt::format("{}: {}; give a launch script, or a configuration, of {}", where,
+  throw ScenarioError({fmt::format("{}: {}; give a launch script, or a configuration, of {}; a scenario is JSON", where,
                                    accelerate               ? "accelerate's configuration names no training"
                                    : launch.program.empty() ? "has the keys of no trainer that is known"
                                                             : "the arguments of " + printable(launch.program) +

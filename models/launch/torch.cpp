@@ -90,12 +90,12 @@ class Reader {
     const auto key = [](const char* name) { return std::string("/model/") + name; };
     set("/model/model_type", family.name, {"written-out-model"});
     set("/model/name", fmt::format("decoder of {} blocks", flags_.value_of("num-layers")), {"num-layers"});
-    const std::pair<const char*, const char*> kSizes[] = {{"num-layers", family.layers},
-                                                          {"hidden-size", family.hidden_size},
-                                                          {"num-attention-heads", family.heads},
-                                                          {"vocab-size", family.vocabulary},
-                                                          {"max-seq-length", family.positions}};
-    for (const auto& [name, place] : kSizes) {
+    const std::pair<const char*, const char*> sizes[] = {{"num-layers", family.layers},
+                                                         {"hidden-size", family.hidden_size},
+                                                         {"num-attention-heads", family.heads},
+                                                         {"vocab-size", family.vocabulary},
+                                                         {"max-seq-length", family.positions}};
+    for (const auto& [name, place] : sizes) {
       if (!flags_.has(name)) required(name, fmt::format("{} of the model", name), "32");
       set(key(place), flags_.count({name}).value_or(1), {name});
     }
@@ -106,11 +106,11 @@ class Reader {
 
   /// torchtitan's smallest Llama 3, for which its tests have a tokenizer of 2,048 entries.
   void read_debug_model(const ModelFamily& family) {
-    const std::pair<const char*, int> kSizes[] = {
+    const std::pair<const char*, int> sizes[] = {
         {family.layers, 6},        {family.hidden_size, 256},    {family.heads, 16},         {family.inner_size, 768},
         {family.vocabulary, 2048}, {family.key_value_heads, 16}, {family.positions, 131'072}};
     set("/model/model_type", family.name, {"model-flavor"});
-    for (const auto& [key, value] : kSizes) set(std::string("/model/") + key, value, {"model-flavor"});
+    for (const auto& [key, value] : sizes) set(std::string("/model/") + key, value, {"model-flavor"});
   }
 
   void read_batch() {

@@ -415,6 +415,15 @@ SweepPicture draw_map(const DrawnRows& drawn, const Cut& cut, const Merit& merit
   return {svg.take(grid.end), std::move(csv)};
 }
 
+/// What the line at 1.0 and the crosses mean; returns where it ends.
+double draw_value_legend(Svg& svg, const ValueColours& colours, bool absent, double top) {
+  std::vector<LegendEntry> legend;
+  if (colours.around_one && colours.low < 1 && colours.high > 1)
+    legend.push_back({"1.0", {}, LegendEntry::Shape::kThickLine});
+  if (absent) legend.push_back({"x does not fit, or was not played", {}, LegendEntry::Shape::kNone});
+  return draw_legend(svg, legend, top);
+}
+
 SweepPicture draw_value_map(const DrawnRows& drawn, const Cut& cut, const ValueAsked& asked, const Merit& merit,
                             const PlotStyle& style) {
   const SweepRows& rows = drawn.rows;
@@ -446,11 +455,7 @@ SweepPicture draw_value_map(const DrawnRows& drawn, const Cut& cut, const ValueA
   const PlotHeading words = heading_of(rows, cut, fmt::format("{}: {}", of, value_in_words(rows, asked)));
   Svg svg(style.theme, style.width, words.title);
   double top = draw_value_key(svg, colours, asked, draw_heading(svg, titled(words, style)) + 2);
-  std::vector<LegendEntry> legend;
-  if (colours.around_one && colours.low < 1 && colours.high > 1)
-    legend.push_back({"1.0", {}, LegendEntry::Shape::kThickLine});
-  if (absent) legend.push_back({"x does not fit, or was not played", {}, LegendEntry::Shape::kNone});
-  top = draw_legend(svg, legend, top);
+  top = draw_value_legend(svg, colours, absent, top);
   const MapGrid grid = draw_map_axes(svg, across, upward, top + 4);
   const double size = std::clamp(grid.high - 4, kLeastLetters, 11.0);
   std::string contour;

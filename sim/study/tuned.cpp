@@ -23,6 +23,7 @@
 #include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/per_sample.hpp"
+#include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/changes.hpp"
 
@@ -220,8 +221,14 @@ struct Badness {
   bool fits() const { return unfit <= -WinnerRule{}.fit_probability; }
 };
 
+/// Of those that surely do not fit the nearest is the one that needs least.
 double unfit(const Division& own, const Evaluations& evaluations) {
-  return -std::min(least_fit(own.scenario, own.spec, evaluations).probability, WinnerRule{}.fit_probability);
+  constexpr double kNever = 1e-6;
+  const int steps = own.scenario.training.gradient_accumulation_steps;
+  const std::vector<KindMemory> kinds = memory_by_kind(evaluations.costs(own.scenario, own.spec), own.spec, steps);
+  const KindMemory& kind = least_likely(kinds);
+  if (kind.fit.probability < kNever) return kind.parts.total() / kind.capacity;
+  return -std::min(kind.fit.probability, WinnerRule{}.fit_probability);
 }
 
 bool is_playable(const Division& own) {

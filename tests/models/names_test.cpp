@@ -61,6 +61,7 @@ TEST(Names, ModelsAreNamedAsPeopleAndTheHubWriteThem) {
                                                         {"qwen3-8b", "qwen3-8b"},
                                                         {"QWEN3-8B", "qwen3-8b"},
                                                         {"Qwen/Qwen3-4B-Instruct-2507", "qwen3-4b"},
+                                                        {"Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"},
                                                         {"Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b"},
                                                         {"meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"},
                                                         {"meta-llama/Meta-Llama-3-8B", "llama-3-8b"},
@@ -78,7 +79,7 @@ TEST(Names, ModelsAreNamedAsPeopleAndTheHubWriteThem) {
     EXPECT_EQ(model, load_scenario("overlap_2x4_a100", {"/model=" + ours}).scenario.model) << written;
     EXPECT_EQ(model.name, ours);
   }
-  for (const char* other : {"Qwen/Qwen3-8B-AWQ", "Qwen/Qwen3-30B-A3B", "qwen3", "Qwen/", "a/b/c", "-", "2501"})
+  for (const char* other : {"Qwen/Qwen3-8B-AWQ", "Qwen/Qwen3-30B-A2B", "qwen3", "Qwen/", "a/b/c", "-", "2501"})
     EXPECT_EQ(errors_of("overlap_2x4_a100", {std::string("/model=") + other}).size(), 1U) << other;
 }
 

@@ -103,7 +103,7 @@ TEST(List, IsShortByDefaultALineForEachOfAKindAndAllOfOne) {
   EXPECT_TRUE(holds(unwrapped(accosim({"list", "scenarios", "finetune_2x4_a100"}).out), one[0]["description"].text()));
   expect_told(accosim({"list", "scenarios", "finetune_2x4_a10"}), 1, "did you mean \"finetune_2x4_a100\"?");
   const TemporaryFolder folder;
-  expect_told(accosim({"compare", folder.write("mine.yaml", "model: llama-3-8b\n").string()}), 1, "this is YAML");
+  expect_told(accosim({"compare", folder.write("mine.yaml", "model: llama-3-8b\n").string()}), 1, "a scenario is JSON");
   EXPECT_TRUE(holds(accosim({"--version"}).out, "(commit "));
 }
 
