@@ -218,12 +218,15 @@ configure() {
 }
 
 # sum_up_headers: beside each precompiled header what ccache may know it by, since its bytes name the clone: those of our
-# headers that one may include, and Debian's packages.
+# headers that it includes, and Debian's packages.
 sum_up_headers() {
-  local sum header
-  sum=$({ cd "$root" && find models sim tests/support -name '*.hpp' -print0 | LC_ALL=C sort -z | xargs -0 cat; dpkg-query -W 2>/dev/null; } | sha256sum)
+  local packages included header
+  packages=$(dpkg-query -W 2>/dev/null | sha256sum)
   while IFS= read -r -d '' header; do
-    { printf '%s\n' "$sum" && sed "s|$root||" "$header"; } | tee "$header.pch.sum" >"$header.gch.sum"
+    included=$(c++ -std=c++20 -I"$root" -I"$build_folder/generated" -isystem /usr/include/eigen3 -M -x c++-header "$header" |
+      tr -s ' \\' '\n' | grep "^$root/.*\.hpp\$" | LC_ALL=C sort -u)
+    { printf '%s\n' "$packages" && printf '%s' "$included" | xargs -r -d '\n' cat | sha256sum && sed "s|$root||" "$header"; } |
+      tee "$header.pch.sum" >"$header.gch.sum"
   done < <(find "$build_folder" -name cmake_pch.hxx -print0)
 }
 
