@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "models/base/text.hpp"
 #include "models/launch/config_text.hpp"
 
 namespace accosim {
@@ -81,7 +82,8 @@ JsonDocument parse_toml(std::string_view text, const std::string& source) {
       document.root = converter.value_of(toml::parse(text), 0);
       document.errors = std::move(converter.errors);
     } catch (const toml::parse_error& error) {
-      document.errors = {fmt::format("{}: {}", text_of(converter.place(error.source())), error.description())};
+      document.errors = {
+          fmt::format("{}: {}", text_of(converter.place(error.source())), printable(error.description(), 200))};
     }
   }
   document.whole = document.errors.empty();

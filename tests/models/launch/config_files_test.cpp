@@ -272,6 +272,7 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(All, ConfigFiles, testing::ValuesIn(kCases), [](const auto& each) { return each.param.name; });
 
 TEST(ConfigFile, RefusesByNameWhatIsNotModelled) {
+  EXPECT_NE(refusal("training.compile = tr\001\n", "a.toml").find("saw 'tr\\x01'"), std::string::npos);
   EXPECT_NE(refusal(kTitan + "[training]\nenable_cpu_offload = true\n", "a.toml")
                 .find("a.toml:5: training.enable_cpu_offload: true: parameters on the host"),
             std::string::npos);
