@@ -57,7 +57,9 @@ class Words {
     if (!standing_.best()) return "";
     const RunResult& best = results_[*standing_.best()];
     if (best.fit.verdict == FitVerdict::kDoesNotFit)
-      return unfit(best) + first_sentence(best) + added_gpus() + faster();
+      return unfit(best) +
+             (results_.size() == 1 ? first_sentence(best) : "Times below are as if memory were no limit.") +
+             added_gpus();
     return (standing_.alike ? alike(*standing_.winner, *standing_.alike) : first_sentence(best)) + added_gpus() +
            elsewhere() + faster() + own_batch() + fit(best);
   }

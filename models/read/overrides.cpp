@@ -90,6 +90,26 @@ std::vector<std::string> expanded(const JsonValue& tree, const std::vector<std::
   return pointers;
 }
 
+/// Adds the pointers of the tree whose last key is `name`: what a name alone may have meant.
+void add_places_of(const JsonValue& tree, const std::string& name, const std::string& pointer,
+                   std::vector<std::string>& places) {
+  for (const JsonMember& member : tree.members) {
+    const std::string at = pointer + pointer_part(member.key);
+    if (member.key == name && member.value.kind != JsonKind::kArray) places.push_back(at);
+    add_places_of(member.value, name, at, places);
+  }
+}
+
+/// What to write for `name=value`, which is no pointer.
+std::string in_place_of(const JsonValue& tree, const std::string& name, const std::string& value) {
+  const auto word = training_words().find(name);
+  if (word != training_words().end()) return word->second;
+  std::vector<std::string> places;
+  add_places_of(tree, name, "", places);
+  if (places.size() == 1) return fmt::format("write --set {}{}", printable(places.front()), printable(value));
+  return "write --set /json/pointer=value, such as /training/micro_batch_size=8";
+}
+
 /// Objects that a file may leave out, and whose keys may be set all the same.
 constexpr std::string_view kOptional[] = {"/training/parallel"};
 
@@ -111,14 +131,13 @@ void take_other_away(JsonValue& tree, const std::string& pointer) {
 
 void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics) {
   const JsonOrigin origin = origin_named("--set");
-  const std::string form = "write --set /json/pointer=value, such as /training/micro_batch_size=8";
   const std::size_t equals = set.find('=');
   const std::string pointer = set.substr(0, equals);
   const std::optional<std::vector<std::string>> keys = pointer_keys(pointer);
   if (equals == std::string::npos || !keys || keys->empty()) {
-    const auto known = training_words().find(pointer.substr(pointer.rfind('/') + 1));
-    diagnostics.add(origin, "",
-                    in_quotes(set) + " is no setting; " + (known == training_words().end() ? form : known->second));
+    const std::string name = pointer.substr(pointer.rfind('/') + 1);
+    const std::string value = equals == std::string::npos ? "=VALUE" : set.substr(equals);
+    diagnostics.add(origin, "", in_quotes(set) + " is no setting; " + in_place_of(tree, name, value));
     return;
   }
   std::optional<JsonValue> value = value_of(set.substr(equals + 1), diagnostics);

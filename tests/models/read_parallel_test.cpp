@@ -402,6 +402,8 @@ TEST_F(ReadParallel, OthersWordsLeadToOurs) {
   EXPECT_EQ(errors_of(path_, {"tp=8"}),
             Lines{"--set: \"tp=8\" is no setting; here it is \"parallel\": {\"tensor_parallel_size\": 8}, as a setting "
                   "/training/parallel/tensor_parallel_size=8"});
+  EXPECT_EQ(errors_of(path_, {"model=mixtral-8x7b-v0.1"}),
+            Lines{"--set: \"model=mixtral-8x7b-v0.1\" is no setting; write --set /model=mixtral-8x7b-v0.1"});
   EXPECT_EQ(errors_of(path_, {"/training/ep=2"}),
             Lines{"--set /training/ep: unknown key; here it is \"parallel\": {\"expert_parallel_size\": 8}, as a "
                   "setting /training/parallel/expert_parallel_size=8"});
