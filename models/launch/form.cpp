@@ -211,7 +211,8 @@ void replace_values(LaunchForm form, const LoadedScenario& loaded, const JsonVal
   for (const Value& row : kValues) {
     if ((row.forms & bit(form)) == 0 || !holds(row.when, training.parallel)) continue;
     if (!lacks(row, text_at(resolved, std::string("/training/") + row.key))) continue;
-    if (row.key == std::string("parallel") && model_ranks_of(training.parallel) == 1) continue;
+    if (row.key == std::string("parallel") && model_ranks_of(training.parallel) * training.parallel.experts == 1)
+      continue;
     replace(row.key, row.to, row.why);
     if (row.key != std::string("parallel")) continue;
     // The samples of an update stay, of other numbers of replicas.
