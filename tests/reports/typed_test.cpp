@@ -218,6 +218,27 @@ const Lack kLacks[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Typed, NearestOf, testing::ValuesIn(kLacks), [](const auto& each) { return each.param.name; });
 
+TEST(Typed, ExpertsAreTypedWhereAFrameworkHasThem) {
+  const auto of = [](const char* model) {
+    return scenario_of("{" + kTraining + kOfMegatron + R"(, "parallel": {"expert_parallel_size": 8}})", kZero1,
+                       std::string("\"") + model + "\"");
+  };
+  const Near mixtral = near(kMegatron, of("mixtral-8x7b-v0.1")), deepseek = near(kMegatron, of("deepseek-v3"));
+  EXPECT_EQ(line(mixtral, "num-experts"), "8");
+  EXPECT_EQ(line(mixtral, "moe-ffn-hidden-size"), "14336");
+  EXPECT_EQ(line(mixtral, "expert-model-parallel-size"), "8");
+  EXPECT_EQ(line(mixtral, "moe-layer-freq"), "-");
+  EXPECT_EQ(line(near(kMegatron, with(kOfMegatron, kZero1)), "moe-layer-freq"), "-");
+  EXPECT_EQ(line(deepseek, "moe-layer-freq"), "\"([0]*3+[1]*58)\"");
+  EXPECT_EQ(line(deepseek, "q-lora-rank"), "1536");
+  EXPECT_EQ(line(deepseek, "moe-shared-expert-intermediate-size"), "2048");  // one of 2,048
+  EXPECT_EQ(line(near(kBridge, of("mixtral-8x7b-v0.1")), "model.expert_model_parallel_size"), "8");
+  const Near titan = near(kTitan, of("qwen3-30b-a3b"));
+  EXPECT_EQ(line(titan, "flavor"), "\"30B-A3B\"");
+  EXPECT_EQ(why(titan, "parallel/expert_parallel_size"),
+            "8 -> 1: experts over the ranks of fully_shard are not modelled yet");
+}
+
 TEST(Typed, SamplesOfAnUpdateStayWhereTheModelIsSplitNoMore) {
   // 4 replicas of 8 GPUs with 32 micro-batches of 2 are 32 with 4.
   const LoadedScenario split = scenario_of(
