@@ -245,6 +245,7 @@ LaunchLine launch_line_in(std::string_view text, const std::string& source, cons
   for (const auto& [name, value] : outer != nullptr ? *outer : std::map<std::string, ShellText>())
     ground.given[name] = value.text;
   read_header(text, launch, ground.given);
+  for (const auto& [name, value] : ground.fixed) ground.given[name] = value;
   launch.script = read_shell(text, source, ground);
   for (const auto& [name, value] : ground.fixed)
     if (outer == nullptr && all.find(name) == std::string::npos) launch.unused.push_back(name);
@@ -265,13 +266,18 @@ LaunchLine launch_line_in(std::string_view text, const std::string& source, cons
     }
   // sbatch's options win over the header of the script that it is given.
   std::string options, near;
-  for (const ShellCommand& command : launch.script.commands)
+  for (const ShellCommand& command : launch.script.commands) {
+    if (starts != nullptr || outer != nullptr || base_name(command.words.front().text) != "sbatch") continue;
     for (const ShellText& word : command.words) {
-      if (starts != nullptr || outer != nullptr || base_name(command.words.front().text) != "sbatch") break;
-      options += (options.empty() ? "\n#SBATCH" : " ") + (options.empty() ? "" : word.text);
+      options += options.empty() ? "\n#SBATCH" : " " + word.text;
       if (const std::optional<std::string> job = near_text(word.text, near))
         return launch_line_in(*job + options, near, more, &launch.script.variables);
     }
+    if (const auto job = launch.script.files.find("/dev/stdin"); job != launch.script.files.end())
+      return launch_line_in(
+          std::string(static_cast<std::size_t>(job->second.line) - 1, '\n') + job->second.text + options, source, more,
+          &launch.script.variables);
+  }
   if (starts == nullptr) {
     std::string why = fmt::format(
         "{}: no line starts a trainer that is known (pretrain_*.py, train.py, run_clm.py, -m torchtitan.train, "

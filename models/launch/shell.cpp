@@ -576,6 +576,7 @@ class Interpreter {
     const bool into_a_variable = program == "printf" && words.size() > 1 && words[1].text == "-v";
     if (program == "cat" || program == "echo" || program == "tee" || (program == "printf" && !into_a_variable))
       return written(words, output, input);
+    if (input && program == "sbatch") state_.script.files["/dev/stdin"] = *input;
     const bool sources = program == "source" || program == ".";
     if (sources && words.size() > 1 && followed(plain(words[1].text), line)) return Status::kTrue;
     if (sources || program == "eval" || program == "let" || program == "read" || into_a_variable)
@@ -686,8 +687,7 @@ ShellScript read_shell(std::string_view text, const std::string& source, const S
     throw ScenarioError(
         {fmt::format("{}: a launch script of more than 1 MB; give the part that starts the training", source)});
   State state{source, ground};
-  for (const auto* const variables : {&ground.given, &ground.fixed})
-    for (const auto& [name, value] : *variables) state.variables[name] = {unmarked_file(value)};
+  for (const auto& [name, value] : ground.given) state.variables[name] = {unmarked_file(value)};
   Interpreter(state, unmarked_file(text), 1, 0).run();
   ShellScript& script = state.script;
   for (ShellCommand& command : script.commands)

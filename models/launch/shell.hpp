@@ -26,14 +26,15 @@ struct ShellFile {
 struct ShellScript {
   std::vector<ShellCommand> commands{};          ///< in the order in which they would run
   std::map<std::string, ShellText> variables{};  ///< at its end; of an array the first element
-  std::map<std::string, ShellFile> files{};      ///< what it writes with here-documents and echo, by path
-  std::vector<std::string> notes{};              ///< "train.sh:12: ...": what was passed over
+  std::map<std::string, ShellFile>
+      files{};  ///< what it writes with here-documents and echo, by path; what sbatch reads is /dev/stdin
+  std::vector<std::string> notes{};  ///< "train.sh:12: ...": what was passed over
 };
 
 /// What a script is read with.
 struct ShellGround {
   std::map<std::string, std::string> given{};  ///< variables from outside; "1" to "9": what it is started with
-  std::map<std::string, std::string> fixed{};  ///< the same, which it cannot set otherwise
+  std::map<std::string, std::string> fixed{};  ///< of these those that it cannot set otherwise
   /// The text of a file that it sources; nothing where that is not here.
   std::function<std::optional<std::string>(const std::string& path)> opened{};
 };

@@ -11,6 +11,7 @@
 #include "models/launch/reader.hpp"
 #include "models/launch/titan.hpp"
 #include "models/read/load.hpp"
+#include "models/read/other_words.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
@@ -79,9 +80,11 @@ class Reader {
     if (!ours.empty()) return set("/model", ours, {"model-flavor", "model-name-or-path"});
     if (!name)
       return draft_.refuse(launched_.line, "which model is trained is not said; add --model with its config.json");
-    draft_.refuse(flags_.place({"model-flavor", "model-name-or-path", "model-name"}),
-                  fmt::format("{}{}{} is no model that is known by its name; add --model with its config.json", *name,
-                              flavor ? " " : "", flavor.value_or("")));
+    const TextPlace place = flags_.place({"model-flavor", "model-name-or-path", "model-name"});
+    if (const std::string lacking = lacking_family(*name); !lacking.empty())
+      return draft_.refuse(place, fmt::format("{} is not modelled yet: {}", *name, lacking));
+    draft_.refuse(place, fmt::format("{}{}{} is no model that is known by its name; add --model with its config.json",
+                                     *name, flavor ? " " : "", flavor.value_or("")));
   }
 
   /// A decoder whose sizes are written out.

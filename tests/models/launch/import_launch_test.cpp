@@ -250,6 +250,10 @@ TEST(ImportLaunch, FilesBesideAScriptAreSourcedAndSubmitted) {
   EXPECT_EQ(at(submitted, "/cluster/nodes/0/count"), "3");  // its options win
   EXPECT_EQ(at(submitted, "/training/micro_batch_size"), "4");
   EXPECT_EQ(at(submitted, "/origins/~1training~1micro_batch_size"), "\"" + (folder / "job.sh").string() + ":3\"");
+  const ImportedLaunch given = import_launch(
+      "source ./sizes.sh\nB=2\nsbatch <<E\n#SBATCH --nodes=5\nsrun python pretrain_gpt.py $ARGS \\$X\nE\n", source, on);
+  EXPECT_EQ(at(given, "/cluster/nodes/0/count"), "5");
+  EXPECT_EQ(at(given, "/origins/~1training~1sequence_length"), "\"" + source + ":5\"");
   write("loop.sh", "sbatch loop.sh\n. ./loop.sh\n");
   EXPECT_THROW(import_launch("sbatch loop.sh\n", source, on), ScenarioError);
   EXPECT_THROW(import_launch(". ./loop.sh\n", source, on), ScenarioError);
