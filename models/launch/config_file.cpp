@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -10,26 +9,6 @@
 #include "models/launch/config_text.hpp"
 
 namespace accosim {
-namespace {
-
-/// Beside the script, or in a folder above it; empty: nowhere. Of "$(dirname "$0")/x.yaml" and "$DIR/x.yaml" it is
-/// x.yaml, and of a path that is not there the file of its name beside the script.
-std::string found_near(const std::string& script, std::string path) {
-  std::error_code none;
-  std::filesystem::path folder = std::filesystem::path(script).parent_path();
-  if (path.starts_with('$'))
-    path.erase(0, path.find('/', path.find(')') == std::string::npos ? 0 : path.find(')')) + 1);
-  for (int above = 0; above < 10; ++above, folder = folder.parent_path()) {
-    const std::filesystem::path each = folder / path;
-    if (std::filesystem::is_regular_file(each, none)) return each.string();
-    if (folder.empty() || folder == folder.root_path()) break;
-  }
-  const std::filesystem::path beside =
-      std::filesystem::path(script).parent_path() / std::filesystem::path(path).filename();
-  return std::filesystem::is_regular_file(beside, none) ? beside.string() : "";
-}
-
-}  // namespace
 
 std::optional<ConfigFile> read_config(const std::string& path, const LaunchLine& launch, const TextPlace& place,
                                       Draft& draft) {

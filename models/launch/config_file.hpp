@@ -17,8 +17,8 @@ struct ConfigFile {
   int first_line = 1;                         ///< of it in that file
 };
 
-/// The file at `path` as the script has it: what it writes itself, else a file in its folder or in one above, since a
-/// script may be started from there. Nothing, and a word of it, where there is none. Errors in it are refused.
+/// The file at `path` as the script has it: what it writes itself, else one that is found near it. Nothing, and a word
+/// of it, where there is none. Errors in it are refused.
 std::optional<ConfigFile> read_config(const std::string& path, const LaunchLine& launch, const TextPlace& place,
                                       Draft& draft);
 

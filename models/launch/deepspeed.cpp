@@ -6,6 +6,7 @@
 #include <string>
 
 #include "models/base/text.hpp"
+#include "models/spec/not_modelled.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -13,27 +14,23 @@ namespace {
 
 constexpr double kMiB = 1024 * 1024;
 
-constexpr const char* kOtherOptimizer = "of optimizers only AdamW is modelled";
-constexpr const char* kOnHost = "parameters on the host are not modelled yet; write \"none\"";
 constexpr TrainerRow kRows[] = {
     {"ds.zero-optimization.stage ds.zero-optimization.overlap-comm ds.zero-optimization.reduce-bucket-size "
      "ds.zero-optimization.allgather-bucket-size ds.zero-optimization.contiguous-gradients "
      "ds.zero-optimization.allgather-partitions ds.zero-optimization.offload-optimizer.device ds.bf16.enabled "
      "ds.fp16.enabled ds.communication-data-type ds.data-types.grad-accum-dtype ds.gradient-clipping "
-     "ds.train-batch-size ds.train-micro-batch-size-per-gpu ds.gradient-accumulation-steps"},
+     "ds.zero-optimization.mics-shard-size ds.train-batch-size ds.train-micro-batch-size-per-gpu "
+     "ds.gradient-accumulation-steps"},
     {"ds.bfloat16.enabled", KeyUse::kTaken, "ds.bf16.enabled"},
     {"ds.zero-optimization.cpu-offload=true", KeyUse::kTaken, "ds.zero-optimization.offload-optimizer.device=cpu"},
     {"ds.optimizer.type=adam|adamw", KeyUse::kNoEffect},
-    {"ds.optimizer.type", KeyUse::kRefused, kOtherOptimizer},
-    {"ds.zero-optimization.offload-param.device", KeyUse::kRefused, kOnHost},
-    {"ds.sequence-parallel-size", KeyUse::kRefused, "DeepSpeed's sequence parallelism is not modelled yet; write 1",
-     "1"},
+    {"ds.optimizer.type", KeyUse::kRefused, lacking::kOptimizers},
+    {"ds.zero-optimization.offload-param.device", KeyUse::kRefused, lacking::kOnHost},
+    {"ds.sequence-parallel-size", KeyUse::kRefused, lacking::kUlysses, "1"},
     {"ds.tensor-parallel.autotp-size", KeyUse::kTaken, "tensor-model-parallel-size"},
     {"ds.zero-optimization.offload-optimizer.ratio", KeyUse::kNotModelled,
      "a part of the optimizer's step would stay on the GPU", "1"},
     {"ds.zero-optimization.round-robin-gradients", KeyUse::kNotModelled, "copies to the host in turn"},
-    {"ds.zero-optimization.mics-shard-size", KeyUse::kNotModelled, "shards would be kept in groups of so many GPUs",
-     "-1"},
     {"ds.zero-optimization.zero-hpz-partition-size", KeyUse::kNotModelled,
      "a second copy of parameters near by, for the gathers of the backward pass", "1"},
     {"ds.zero-optimization.zero-quantized-weights", KeyUse::kNotModelled, "parameters would be gathered in int8"},
@@ -64,7 +61,7 @@ const char* dtype_of(const std::string& name) {
 
 std::span<const TrainerRow> deepspeed_rows() { return kRows; }
 
-void read_deepspeed(Flags& flags, Draft& draft) {
+void read_deepspeed(Flags& flags, int gpus_per_node, Draft& draft) {
   const auto set = [&](const std::string& pointer, JsonValue value, std::string_view name) {
     draft.set(pointer, std::move(value), flags.place({name}));
   };
@@ -80,7 +77,8 @@ void read_deepspeed(Flags& flags, Draft& draft) {
     if (level < 3) set("/schedules/0/gradient_dtype", reduced, "ds.communication-data-type");
   }
   const JsonValue* const precision = draft.at("/training/precision");
-  const double bytes = precision == nullptr || precision->text == "fp32" || reduced == "fp32" ? 4 : 2;
+  const bool stored = precision == nullptr || precision->text == "fp32" || precision->text == "tf32";
+  const double bytes = stored || reduced == "fp32" ? 4 : 2;
   if (const auto sums = flags.text({"ds.data-types.grad-accum-dtype"}); sums && level < 3)
     set("/schedules/0/gradient_dtype", dtype_of(*sums), "ds.data-types.grad-accum-dtype");
   if (level == 1 || level == 2) {
@@ -90,7 +88,8 @@ void read_deepspeed(Flags& flags, Draft& draft) {
     if (const auto elements = flags.number({"ds.zero-optimization.reduce-bucket-size"}))
       set("/schedules/0/bucket_cap_mb", *elements * bytes / kMiB, "ds.zero-optimization.reduce-bucket-size");
     if (const auto elements = flags.number({"ds.zero-optimization.allgather-bucket-size"}))
-      set("/schedules/0/gather_bucket_mb", *elements * 2 / kMiB, "ds.zero-optimization.allgather-bucket-size");
+      set("/schedules/0/gather_bucket_mb", *elements * (stored ? 4 : 2) / kMiB,
+          "ds.zero-optimization.allgather-bucket-size");
     if (flags.has("ds.zero-optimization.contiguous-gradients"))
       set("/schedules/0/gradient_as_bucket_view", !flags.on("ds.zero-optimization.contiguous-gradients"),
           "ds.zero-optimization.contiguous-gradients");
@@ -101,6 +100,17 @@ void read_deepspeed(Flags& flags, Draft& draft) {
   if (level == 3)
     draft.not_modelled(flags.place({"ds.zero-optimization.stage"}),
                        "ZeRO-3 gathers ahead as PyTorch's fully_shard does, not as DeepSpeed's prefetcher");
+  constexpr const char* kMics = "ds.zero-optimization.mics-shard-size";
+  if (const double size = flags.number({kMics}).value_or(-1); size > 0 && level == 3) {
+    if (size == gpus_per_node) {
+      set("/schedules/0/shard_group", "node", kMics);
+      set("/schedules/0/all_reduce", "last_micro_batch", kMics);
+    } else {
+      draft.refuse(flags.place({kMics}),
+                   fmt::format("shards in groups of {} GPUs, which are no node, are not modelled yet; write {}",
+                               shortest(size), gpus_per_node));
+    }
+  }
   if (const auto clips = flags.number({"ds.gradient-clipping"}))
     set("/training/gradient_clipping", *clips > 0, "ds.gradient-clipping");
   constexpr const char* kDevice = "ds.zero-optimization.offload-optimizer.device";

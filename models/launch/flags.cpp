@@ -67,6 +67,14 @@ bool is_off(const std::vector<ShellText>& values) {
   return false;
 }
 
+/// What follows the name of what is not modelled.
+std::string rest_of(const TrainerRow& row) {
+  const bool named = row.what.ends_with(" is") || row.what.ends_with(" are");
+  return !named            ? ""
+         : row.off.empty() ? " not modelled yet; leave it out"
+                           : fmt::format(" not modelled yet; write {}", row.off);
+}
+
 }  // namespace
 
 std::string Flags::Flag::text() const {
@@ -347,7 +355,7 @@ void Flags::sort_unread() {
     else if (off || flag.row == nullptr || flag.row->use == KeyUse::kTaken || flag.row->use == KeyUse::kNoEffect)
       draft_.without_effect(flag.place, flag.text());
     else if (refused)
-      draft_.refuse(flag.place, fmt::format("{}: {}", flag.text(), flag.row->what));
+      draft_.refuse(flag.place, fmt::format("{}: {}{}", flag.text(), flag.row->what, rest_of(*flag.row)));
     else
       draft_.not_modelled(flag.place, fmt::format("{}: {}", flag.text(), flag.row->what));
   }

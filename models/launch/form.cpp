@@ -44,8 +44,8 @@ constexpr FormRow kForms[] = {
 };
 const char* why_nearest(LaunchForm form) { return kForms[static_cast<std::size_t>(form)].nearest; }
 
-/// Of a training whose tensors are split, that has stages, or stages of one chunk each.
-enum class When : std::uint8_t { kAlways, kTensor, kPiped, kPlain };
+/// Of a training whose tensors are split, that has stages, stages of one chunk each, or none.
+enum class When : std::uint8_t { kAlways, kTensor, kPiped, kPlain, kWhole };
 
 /// Values of the training that a form lacks, with the nearest. `from`: words; or "!" and the only one that it has.
 struct Value {
@@ -78,6 +78,8 @@ constexpr Value kValues[] = {
     {kTitan, "gradient_clipping", "false", "true", "it always takes the gradients' norm"},
     {kAll, "balance", "!none", "none", kAlike},
     {kDeepspeed | kFsdp2, "parallel", "!null", "null", "a GPU has the whole model there, or a shard of it"},
+    {kTitan, "parallel/expert_parallel_size", "!1", "1", "experts over the ranks of fully_shard are not modelled yet",
+     When::kWhole},
     {kTitan, "parallel/sequence_parallel", "false", "true", "its split tensors split sequences too", When::kTensor},
     {kTitan, "parallel/overlap_p2p", "false", "true", "its stages send beside their computation", When::kPiped},
     {kMegatron, "parallel/overlap_p2p", "true", "false", "it sends so only where chunks are interleaved", When::kPlain},
@@ -148,6 +150,7 @@ bool lacks(const Value& row, const std::string& value) {
 }
 bool holds(When when, const Parallel& parallel) {
   const bool piped = parallel.pipeline > 1, one = parallel.schedule != PipelineSchedule::kInterleaved;
+  if (when == When::kWhole) return !piped;
   return when == When::kTensor ? parallel.tensor > 1
                                : when == When::kAlways || (piped && (when == When::kPiped || one));
 }
@@ -211,7 +214,8 @@ void replace_values(LaunchForm form, const LoadedScenario& loaded, const JsonVal
   for (const Value& row : kValues) {
     if ((row.forms & bit(form)) == 0 || !holds(row.when, training.parallel)) continue;
     if (!lacks(row, text_at(resolved, std::string("/training/") + row.key))) continue;
-    if (row.key == std::string("parallel") && model_ranks_of(training.parallel) == 1) continue;
+    if (row.key == std::string("parallel") && model_ranks_of(training.parallel) * training.parallel.experts == 1)
+      continue;
     replace(row.key, row.to, row.why);
     if (row.key != std::string("parallel")) continue;
     // The samples of an update stay, of other numbers of replicas.

@@ -119,7 +119,9 @@ const Trainer& known_trainer(const LaunchLine& launch, const std::optional<Confi
       throw ScenarioError(
           {fmt::format("{}: {} trains a model that is not modelled yet; give a launch line of a decoder", where,
                        printable(launch.program))});
-  const std::string task = launch.program.substr(launch.program.starts_with("run_") ? 4 : 0);
+  const bool by_command = launch.program == "trl" && !launch.arguments.empty();
+  const std::string task =
+      by_command ? launch.arguments.front().text : launch.program.substr(launch.program.starts_with("run_") ? 4 : 0);
   for (const char* const other : {"dpo", "orpo", "kto", "cpo", "grpo", "ppo", "rloo", "reward", "gkd"})
     if (task.starts_with(other))
       throw ScenarioError(
@@ -163,9 +165,15 @@ void add_all(const LaunchLine& launch, const std::optional<ConfigFile>& config, 
   flags.add_words(launch.arguments);
   static const auto kWith = std::make_shared<const std::string>("--with");
   flags.add_words(launch.more, "", kWith);
-  for (const ShellText& key : launch.keys)
-    if (launch.program.empty() || (flags.takes_keys() && flags.knows(key.text.substr(0, key.text.find('=')))))
+  for (const ShellText& key : launch.keys) {
+    const std::string name = key.text.substr(0, key.text.find('='));
+    if (launch.program.empty() || (flags.takes_keys() && flags.knows(name)))
       flags.add_words({key}, "", kWith, true);
+    else if (std::find(launch.unused.begin(), launch.unused.end(), name) != launch.unused.end())
+      draft.refuse({0, kWith},
+                   fmt::format("{}: the script has no such variable; write --with '--{} VALUE' for an argument",
+                               key.text, name));
+  }
   const auto add_named = [&](std::initializer_list<std::string_view> names, const char* prefix) {
     const std::optional<std::string> path = flags.path(names);
     if (!path) return;
@@ -192,11 +200,21 @@ void tell_environment(const LaunchLine& launch, Draft& draft) {
 }
 
 /// What the schedule of the script is compared with: ACCO, with gradients of the same type.
-void add_acco(JsonValue& scenario) {
-  std::vector<JsonValue>& schedules = scenario.find("schedules")->elements;
+/// Nothing, and a word of why, where it cannot be had.
+void add_acco(const std::string& source, ImportedLaunch& imported) {
+  std::vector<JsonValue>& schedules = imported.scenario.find("schedules")->elements;
   JsonValue acco = json_object({{"name", schedule_of_two_rounds().name}});
   if (const JsonValue* const dtype = schedules.front().find("gradient_dtype")) acco.set("gradient_dtype", *dtype);
   schedules.push_back(std::move(acco));
+  std::string why;
+  try {
+    for (const LeftOutSchedule& each : load_scenario_tree(imported.scenario, source, {}).left_out) why = each.why;
+  } catch (const ScenarioError& error) {
+    why = error.errors.front();
+  }
+  if (why.empty()) return;
+  imported.not_modelled.push_back(fmt::format("{} is left out: {}", schedules.back().find("name")->text, why));
+  schedules.pop_back();
 }
 
 }  // namespace
@@ -204,7 +222,7 @@ void add_acco(JsonValue& scenario) {
 ImportedLaunch import_launch(std::string_view text, const std::string& source, const LaunchOptions& options) {
   const LaunchLine launch =
       is_config_name(source) ? launch_line_of(options.with) : read_launch_line(text, source, options.with);
-  Draft draft(source);
+  Draft draft(launch.source.empty() ? source : launch.source);
   const std::optional<ConfigFile> config = configuration_of(text, launch, draft);
   const Trainer& trainer = known_trainer(launch, config, source);
   tell_environment(launch, draft);
@@ -228,7 +246,7 @@ ImportedLaunch import_launch(std::string_view text, const std::string& source, c
         {launch.line, static_cast<int>(gpus), machines.gpus_per_node, options.model}, flags, draft);
   for (const std::string& note : launch.script.notes) draft.passed_over(note);
   ImportedLaunch imported = std::move(draft).finish();
-  add_acco(imported.scenario);
+  add_acco(source, imported);
   imported.cluster_file = machines.file;
   return imported;
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 
 #include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
 #include "models/launch/config_text.hpp"
 #include "models/launch/shell_arithmetic.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -221,14 +223,32 @@ bool has_key(const JsonValue& config, std::string_view key) {
   return value != nullptr;
 }
 
-}  // namespace
-
-LaunchLine read_launch_line(std::string_view text, const std::string& source, const std::vector<std::string>& more) {
-  LaunchLine launch;
-  std::map<std::string, std::string> variables;
-  read_more(more, launch, variables);
-  read_header(text, launch, variables);
-  launch.script = read_shell(text, source, variables);
+/// Below a script that submits it: `outer` is the variables of that one.
+LaunchLine launch_line_in(std::string_view text, const std::string& source, const std::vector<std::string>& more,
+                          const std::map<std::string, ShellText>* outer) {
+  LaunchLine launch{.source = source};
+  ShellGround ground;
+  std::string all(text);  // with what it sources
+  const auto near_text = [&](const std::string& path, std::string& near) {
+    near = found_near(source, path.starts_with('/') ? path.substr(1) : path);
+    std::string found;
+    const bool read = !near.empty() && read_text_file(near, found, kMostConfigBytes).empty();
+    return read ? std::optional(found) : std::nullopt;
+  };
+  ground.opened = [&](const std::string& path) {
+    std::string near;
+    const std::optional<std::string> sourced = near_text(path, near);
+    all += sourced.value_or("");
+    return sourced;
+  };
+  read_more(more, launch, ground.fixed);
+  for (const auto& [name, value] : outer != nullptr ? *outer : std::map<std::string, ShellText>())
+    ground.given[name] = value.text;
+  read_header(text, launch, ground.given);
+  for (const auto& [name, value] : ground.fixed) ground.given[name] = value;
+  launch.script = read_shell(text, source, ground);
+  for (const auto& [name, value] : ground.fixed)
+    if (outer == nullptr && all.find(name) == std::string::npos) launch.unused.push_back(name);
   if (const auto header = header_of(text); header.contains("nodes") && !launch.nodes)  // "2-4"
     launch.script.notes.push_back(
         fmt::format("{}:{}: --nodes={} is no one number: add --nodes N, or the cluster's are taken", source,
@@ -244,6 +264,20 @@ LaunchLine read_launch_line(std::string_view text, const std::string& source, co
       if (starts == nullptr) place = i;
       starts = &command;
     }
+  // sbatch's options win over the header of the script that it is given.
+  std::string options, near;
+  for (const ShellCommand& command : launch.script.commands) {
+    if (starts != nullptr || outer != nullptr || base_name(command.words.front().text) != "sbatch") continue;
+    for (const ShellText& word : command.words) {
+      options += options.empty() ? "\n#SBATCH" : " " + word.text;
+      if (const std::optional<std::string> job = near_text(word.text, near))
+        return launch_line_in(*job + options, near, more, &launch.script.variables);
+    }
+    if (const auto job = launch.script.files.find("/dev/stdin"); job != launch.script.files.end())
+      return launch_line_in(
+          std::string(static_cast<std::size_t>(job->second.line) - 1, '\n') + job->second.text + options, source, more,
+          &launch.script.variables);
+  }
   if (starts == nullptr) {
     std::string why = fmt::format(
         "{}: no line starts a trainer that is known (pretrain_*.py, train.py, run_clm.py, -m torchtitan.train, "
@@ -260,6 +294,29 @@ LaunchLine read_launch_line(std::string_view text, const std::string& source, co
   launch.config = config_of(launch.arguments);
   read_launcher(starts->words, launch);
   return launch;
+}
+
+}  // namespace
+
+std::string found_near(const std::string& script, std::string path) {
+  std::error_code none;
+  std::filesystem::path folder = std::filesystem::path(script).parent_path();
+  if (path.starts_with('$') || path.starts_with('`')) {
+    const std::size_t end = path.find(path.front() == '`' ? '`' : ')', 1);
+    path.erase(0, path.find('/', end == std::string::npos ? 0 : end) + 1);
+  }
+  for (int above = 0; above < 10; ++above, folder = folder.parent_path()) {
+    const std::filesystem::path each = folder / path;
+    if (std::filesystem::is_regular_file(each, none)) return each.string();
+    if (folder.empty() || folder == folder.root_path()) break;
+  }
+  const std::filesystem::path beside =
+      std::filesystem::path(script).parent_path() / std::filesystem::path(path).filename();
+  return std::filesystem::is_regular_file(beside, none) ? beside.string() : "";
+}
+
+LaunchLine read_launch_line(std::string_view text, const std::string& source, const std::vector<std::string>& more) {
+  return launch_line_in(text, source, more, nullptr);
 }
 
 LaunchLine launch_line_of(const std::vector<std::string>& more) {

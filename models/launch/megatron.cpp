@@ -34,6 +34,8 @@ class Reader {
  public:
   Reader(const Launched& launched, Flags& flags, Draft& draft) : launched_(launched), draft_(draft), flags_(flags) {
     deepspeed_ = flags_.has("deepspeed") || flags_.has("deepspeed-config") || flags_.has("zero-stage");
+    // Names that Megatron-LM has no more.
+    old_ = !deepspeed_ && flags_.has_any({"DDP-impl", "activations-checkpoint-method", "checkpoint-activations"});
     tensor_ = flags_.count(kTensor).value_or(1);
     stages_ = flags_.on("no-pipeline-parallel") ? 1 : flags_.count({"pipeline-model-parallel-size"}).value_or(1);
     flags_.on("ds-pipeline");
@@ -47,7 +49,6 @@ class Reader {
     read_schedule();
     read_recomputation();
     read_kernels();
-    if (flags_.value_of("num-experts") == "1") flags_.pass_over("moe-");
     flags_.sort_unread();
   }
 
@@ -83,7 +84,8 @@ class Reader {
     const bool gated = flags_.on("swiglu") || flags_.on("quick-geglu") || flags_.text({"glu-activation"}).has_value(),
                squared = flags_.on("squared-relu");
     layers_ = layers;
-    const ModelFamily& family = plain_family(gated);
+    const int inner = flags_.count({"ffn-hidden-size"}).value_or(gated ? width * 8 / 3 / 64 * 64 : 4 * width);
+    const ModelFamily& family = family_of_blocks(gated);
     const auto key = [](const char* name) { return std::string("/model/") + name; };
     set("/model/model_type", family.name, {"swiglu", "quick-geglu"});
     set("/model/name", fmt::format("{} of {} layers, {} wide", gated ? "gated transformer" : "GPT", layers, width),
@@ -91,16 +93,93 @@ class Reader {
     set(key(family.layers), layers, {"num-layers"});
     set(key(family.hidden_size), width, {"hidden-size"});
     set(key(family.heads), heads, {"num-attention-heads"});
-    const int inner = flags_.count({"ffn-hidden-size"}).value_or(gated ? width * 8 / 3 / 64 * 64 : 4 * width);
     set(key(family.inner_size), inner, {"ffn-hidden-size"});
-    read_heads(gated, width, heads);
-    read_positions(gated);
+    if (family.experts.count != nullptr) read_experts(family, inner);
+    if (family.latent)
+      read_latent();
+    else
+      read_heads(gated, width, heads);
+    read_positions(gated, family);
     read_vocabulary();
     const bool untied = flags_.on("untie-embeddings-and-output-weights");
     set("/model/tie_word_embeddings", !untied, {"untie-embeddings-and-output-weights"});
-    read_biases(gated);
+    read_biases(gated, family);
     if (squared) draft_.set("/model/activation_function", "relu", flags_.place({"squared-relu"}));
     flags_.on("openai-gelu");
+  }
+
+  /// By its experts and its attention, the layers with experts being read.
+  const ModelFamily& family_of_blocks(bool gated) {
+    const int experts = flags_.count({"num-experts"}).value_or(1);
+    const bool latent = flags_.on("multi-latent-attention"), normed = flags_.on("qk-layernorm");
+    const auto refuse = [&](std::string_view name, const char* what) {
+      draft_.refuse(flags_.place({name}), fmt::format("{} {}", flags_.written(name), what));
+    };
+    if (experts < 2) {
+      if (latent) refuse("multi-latent-attention", "without experts is not modelled yet; give --model FILE");
+      if (normed) draft_.not_modelled(flags_.place({"qk-layernorm"}), "--qk-layernorm: two small norms a block");
+      return plain_family(gated);
+    }
+    if (deepspeed_) refuse("num-experts", "of Megatron-DeepSpeed is not read yet; give --model FILE");
+    if (!gated) refuse("num-experts", "without --swiglu is not modelled yet; give --model FILE");
+    const std::string every = flags_.text({"moe-layer-freq"}).value_or("1");
+    // "([0]*3+[1]*58)" says it of each layer, and a number of which the first of so many has experts.
+    std::string pattern = every.find_first_of("([") == std::string::npos ? "" : repeated(every);
+    std::erase_if(pattern, [](char c) { return c == '+' || c == ',' || c == ' '; });
+    if (const std::optional<int> number = whole_number(every); number && *number > 0)
+      for (int i = 0; i < std::min(layers_, 10'000); ++i) pattern += i % *number == 0 ? '1' : '0';
+    if (pattern.size() != static_cast<std::size_t>(layers_) || pattern.find_first_not_of("01") != std::string::npos)
+      draft_.refuse(flags_.place({"moe-layer-freq"}),
+                    fmt::format("{} is {}, which is no list of {} layers; write 1, or '([0]*1+[1]*{})'",
+                                flags_.written("moe-layer-freq"), every, layers_, layers_ - 1));
+    for (std::size_t i = 0; i < pattern.size(); ++i)
+      if (pattern[i] == '0') dense_.push_back(static_cast<int>(i));
+    if (!flags_.on("moe-grouped-gemm"))
+      draft_.not_modelled(launched_.line, "experts one after another: here their products are one kernel");
+    if (const std::string how = flags_.text({"moe-token-dispatcher-type"}).value_or("allgather"); how != "alltoall")
+      draft_.not_modelled(flags_.place({"moe-token-dispatcher-type"}),
+                          fmt::format("the dispatcher {}: priced as alltoall", how));
+    const bool shared = flags_.number({"moe-shared-expert-intermediate-size"}).value_or(0) > 0;
+    return expert_family(latent, shared, normed || !dense_.empty());
+  }
+
+  void read_experts(const ModelFamily& family, int inner) {
+    const auto key = [](const char* name) { return std::string("/model/") + name; };
+    const ExpertKeys& keys = family.experts;
+    const int own = flags_.count({"moe-ffn-hidden-size"}).value_or(inner);
+    set(key(keys.count), flags_.count({"num-experts"}).value_or(1), {"num-experts"});
+    set(key("num_experts_per_tok"), flags_.count({"moe-router-topk"}).value_or(2), {"moe-router-topk"});
+    set(key(keys.inner_size != nullptr ? keys.inner_size : family.inner_size), own, {"moe-ffn-hidden-size"});
+    const Names of_shared = {"moe-shared-expert-intermediate-size"};
+    const int shared = flags_.count(of_shared).value_or(0);
+    if (keys.shared_count != nullptr) {
+      if (shared % own != 0)
+        draft_.refuse(flags_.place(of_shared), fmt::format("{} is no multiple of {}", shared, own));
+      set(key(keys.shared_count), shared / own, of_shared);
+      const bool first = dense_.empty() || dense_.back() + 1 == static_cast<int>(dense_.size());
+      if (!first)
+        draft_.refuse(flags_.place({"moe-layer-freq"}),
+                      "of latent attention only the first layers may have no experts");
+      set(key(keys.first_dense), static_cast<int>(dense_.size()), {"moe-layer-freq"});
+    } else if (keys.shared_inner_size != nullptr) {
+      set(key(keys.shared_inner_size), shared, of_shared);
+    }
+    if (keys.dense_layers != nullptr && !dense_.empty()) set(key(keys.dense_layers), dense_, {"moe-layer-freq"});
+    flags_.on("moe-router-enable-expert-bias");  // an element an expert
+  }
+
+  void read_latent() {
+    struct Size {
+      const char *flag, *key;
+      int usual;
+    };
+    for (const auto& [flag, key, usual] : {Size{"kv-lora-rank", "kv_lora_rank", 32},
+                                           {"qk-head-dim", "qk_nope_head_dim", 128},
+                                           {"qk-pos-emb-head-dim", "qk_rope_head_dim", 64},
+                                           {"v-head-dim", "v_head_dim", 128}})
+      set(std::string("/model/") + key, flags_.count({flag}).value_or(usual), {flag});
+    const std::optional<int> rank = flags_.count({"q-lora-rank"});
+    set("/model/q_lora_rank", rank ? JsonValue(*rank) : JsonValue(), {"q-lora-rank"});
   }
 
   void read_heads(bool gated, int width, int heads) {
@@ -121,9 +200,9 @@ class Reader {
     }
   }
 
-  void read_positions(bool gated) {
+  void read_positions(bool gated, const ModelFamily& family) {
     const std::optional<int> positions = flags_.count({"max-position-embeddings"});
-    set(std::string("/model/") + plain_family(gated).positions, std::max(positions.value_or(sequence_), sequence_),
+    set(std::string("/model/") + family.positions, std::max(positions.value_or(sequence_), sequence_),
         {"max-position-embeddings", "seq-length"});
     std::string kind = flags_.text({"position-embedding-type"}).value_or("learned_absolute");
     if (flags_.on("use-rotary-position-embeddings")) kind = "rope";
@@ -151,7 +230,7 @@ class Reader {
         {"padded-vocab-size", "pad-vocab-size-to", "vocab-size", "tokenizer-type", "vocab-file"});
   }
 
-  void read_biases(bool gated) {
+  void read_biases(bool gated, const ModelFamily& family) {
     const bool without = flags_.on("disable-bias-linear"), of_queries = flags_.on("add-qkv-bias");
     const std::string norm = lower(flags_.text({"normalization"}).value_or("LayerNorm"));
     if (gated != (norm == "rmsnorm"))
@@ -162,6 +241,11 @@ class Reader {
       if (without)
         draft_.not_modelled(flags_.place({"disable-bias-linear"}),
                             "--disable-bias-linear: biases are a small part of a step");
+      return;
+    }
+    if (family.experts.count != nullptr) {
+      if (!without || of_queries != family.qkv_bias.usual)
+        draft_.not_modelled(flags_.place({"add-qkv-bias"}), "biases are others here, which is a small part of a step");
       return;
     }
     if (!without || of_queries) set("/model/attention_bias", true, {"add-qkv-bias"});
@@ -229,6 +313,12 @@ class Reader {
     const bool sequence = flags_.on("sequence-parallel"), overlap = flags_.on("tp-comm-overlap");
     if (tensor_ > 1 && sequence) set("/training/parallel/sequence_parallel", true, {"sequence-parallel"});
     if (tensor_ > 1 && sequence && overlap) set("/training/parallel/tensor_overlap", true, {"tp-comm-overlap"});
+    const int experts = flags_.count({"expert-model-parallel-size"}).value_or(1);
+    if (experts > 1) set("/training/parallel/expert_parallel_size", experts, {"expert-model-parallel-size"});
+    if (const std::optional<int> split = flags_.count({"expert-tensor-parallel-size"}); split && *split != tensor_)
+      draft_.not_modelled(flags_.place({"expert-tensor-parallel-size"}),
+                          fmt::format("experts' tensors split over {}: here over {}, as all others", *split, tensor_));
+    const bool whole = flags_.on("no-scatter-gather-tensors-in-pipeline");
     const bool stages_near = flags_.on("use-tp-pp-dp-mapping"), plain = flags_.on("no-overlap-p2p-communication");
     const std::optional<int> each = flags_.count({"num-layers-per-virtual-pipeline-stage"}),
                              own = flags_.count({"num-virtual-stages-per-pipeline-rank"});
@@ -240,6 +330,8 @@ class Reader {
     read_stages();
     if (stages_ < 2) return;
     set("/training/parallel/pipeline_parallel_size", stages_, {"pipeline-model-parallel-size"});
+    if (old_ && tensor_ > 1 && !sequence && !whole)
+      set("/training/parallel/scatter_gather_p2p", true, {"no-scatter-gather-tensors-in-pipeline"});
     if (stages_near) set("/training/parallel/order", "tp-cp-ep-pp-dp", {"use-tp-pp-dp-mapping"});
     if (chunks_ < 2) return;
     set("/training/parallel/virtual_pipeline_stages", chunks_,
@@ -297,26 +389,34 @@ class Reader {
     if (!blocks.empty()) set("/training/parallel/stage_layers", blocks, {name});
   }
 
-  /// "Et*3|(tt|)*29,m|L": blocks of each chunk.
-  static std::vector<int> blocks_of(const std::string& layout) {
+  /// "(tt|)*2t" is "tt|tt|t", and "[0]*2" is "00".
+  static std::string repeated(std::string_view text, int nested = 0) {
+    constexpr int kMost = 10'000, kDeepest = 20;
     std::string flat;
-    for (std::size_t i = 0; i < layout.size() && flat.size() < 100'000; ++i) {
-      std::string part(1, layout[i]);
-      if (layout[i] == '(') {
-        const std::size_t end = std::min(layout.find(')', i), layout.size());
-        part = layout.substr(i + 1, end - i - 1);
+    for (std::size_t i = 0; i < text.size() && flat.size() < 10 * kMost; ++i) {
+      std::string part(1, text[i]);
+      if (text[i] == '(' || text[i] == '[') {
+        std::size_t end = i;
+        for (int open = 0; end < text.size(); ++end)
+          if ((open += text[end] == '(' || text[end] == '[' ? 1 : text[end] == ')' || text[end] == ']' ? -1 : 0) == 0)
+            break;
+        part = nested < kDeepest ? repeated(text.substr(i + 1, end - i - 1), nested + 1) : "";
         i = end;
       }
       int times = 1;
-      if (i + 1 < layout.size() && layout[i + 1] == '*') {
-        const std::size_t digits = i + 2, end = std::min(layout.find_first_not_of("0123456789", digits), layout.size());
-        times = std::clamp(whole_number(layout.substr(digits, end - digits)).value_or(1), 0, 10'000);
+      if (i + 1 < text.size() && text[i + 1] == '*') {
+        const std::size_t digits = i + 2, end = std::min(text.find_first_not_of("0123456789", digits), text.size());
+        times = std::clamp(whole_number(text.substr(digits, end - digits)).value_or(1), 0, kMost);
         i = end - 1;
       }
-      for (int k = 0; k < times && flat.size() < 100'000; ++k) flat += part;
+      for (int k = 0; k < times && flat.size() < 10 * kMost; ++k) flat += part;
     }
+    return flat;
+  }
+  /// "Et*3|(tt|)*29,m|L": blocks of each chunk.
+  static std::vector<int> blocks_of(const std::string& layout) {
     std::vector<int> blocks(1);
-    for (const char c : flat) {
+    for (const char c : repeated(layout)) {
       if (c == '|') blocks.push_back(0);
       if (c == 't') ++blocks.back();
     }
@@ -353,13 +453,18 @@ class Reader {
           set("/schedules/0/align_param_gather", false, {"no-align-param-gather", "delay-param-gather"});
       }
     }
+    if (flags_.text({"DDP-impl"}).value_or("local") == "torch") {
+      set("/schedules/0/overlap", "backward", {"DDP-impl"});
+      set("/schedules/0/bucket_cap_mb", 25, {"DDP-impl"});
+      set("/schedules/0/first_bucket_mb", 1, {"DDP-impl"});
+    }
     if (const std::optional<double> size = flags_.number({"bucket-cap-mb"}); size && overlap)
       set("/schedules/0/bucket_cap_mb", *size, {"bucket-cap-mb"});
     if (const std::optional<double> elements = flags_.number({"ddp-bucket-size"}); elements && overlap)
       set("/schedules/0/bucket_cap_mb", *elements * gradient_bytes_ / (1024 * 1024), {"ddp-bucket-size"});
     if (const std::optional<int> copies = flags_.count({"num-distributed-optimizer-instances"});
         copies && *copies > 1) {
-      if (launched_.gpus / *copies == launched_.gpus_per_node)
+      if (launched_.gpus / stages_ / *copies == launched_.gpus_per_node)
         set("/schedules/0/shard_group", "node", {"num-distributed-optimizer-instances"});
       else
         draft_.not_modelled(
@@ -376,7 +481,7 @@ class Reader {
     // Its engine clips by the configuration, whatever the argument says.
     draft_.set("/training/gradient_clipping", false, 0);
     flags_.path({"deepspeed-config"});
-    read_deepspeed(flags_, draft_);
+    read_deepspeed(flags_, launched_.gpus_per_node, draft_);
     // In a pipeline its optimizer of bf16 shards its states at stage 0 too, and BigScience's branch does so everywhere.
     const bool bigscience = flags_.has("abort-on-unmet-fused-kernel-constraints"),
                bf16 = draft_.at("/training/precision")->text == "bf16";
@@ -416,7 +521,7 @@ class Reader {
   void read_kernels() {
     draft_.set("/training/implementation", "fused", 0);
     const std::string implementation =
-        flags_.text({"transformer-impl"}).value_or(deepspeed_ ? "local" : "transformer_engine");
+        flags_.text({"transformer-impl"}).value_or(deepspeed_ || old_ ? "local" : "transformer_engine");
     const std::string backend = flags_.text({"attention-backend"}).value_or("auto");
     const bool flash =
         flags_.on("use-flash-attn") || flags_.on("use-flash-attn-v2") || flags_.on("use-flash-attn-triton");
@@ -434,7 +539,8 @@ class Reader {
   const Launched& launched_;
   Draft& draft_;
   Flags& flags_;
-  bool deepspeed_ = false;
+  bool deepspeed_ = false, old_ = false;
+  std::vector<int> dense_{};  ///< layers without experts
   int tensor_ = 1, stages_ = 1, chunks_ = 1, layers_ = 1, sequence_ = 1, gradient_bytes_ = 4;
 };
 

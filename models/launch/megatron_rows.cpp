@@ -1,14 +1,10 @@
 // The arguments of Megatron-LM and of the Megatron-DeepSpeed forks.
 #include "models/launch/trainer.hpp"
+#include "models/spec/not_modelled.hpp"
 
 namespace accosim {
 namespace {
 
-constexpr const char* kExperts = "experts are not modelled yet; give a launch line of a dense model";
-constexpr const char* kContexts = "context parallelism is not modelled yet; write 1";
-constexpr const char* kLatent = "multi-head latent attention is not modelled yet; give a launch line without";
-constexpr const char* kHybrid = "hybrid and Mamba layers are not modelled yet; give a launch line of a transformer";
-constexpr const char* kEncoder = "models with an encoder are not modelled yet; give a launch line of a decoder";
 constexpr TrainerRow kRows[] = {
     {"num-layers hidden-size num-attention-heads ffn-hidden-size kv-channels group-query-attention "
      "num-query-groups num-key-value-heads swiglu glu-activation train-tokens activations-checkpoint-method "
@@ -30,25 +26,31 @@ constexpr TrainerRow kRows[] = {
      "data-parallel-sharding-strategy use-torch-fsdp2 torch-fsdp2-no-reshard-after-forward zero-stage "
      "deepspeed deepspeed-config no-pipeline-parallel ds-pipeline pp-partition-method vocab-file "
      "abort-on-unmet-fused-kernel-constraints"},
-    {"num-experts=1"},
-    {"num-experts expert-model-parallel-size expert-tensor-parallel-size moe- num-experts-switch", KeyUse::kRefused,
-     kExperts, "1"},
-    {"enable-zbh1-pipeline", KeyUse::kRefused, "zero-bubble pipelines are not modelled yet; leave it out"},
+    {"num-experts moe-router-topk moe-ffn-hidden-size moe-shared-expert-intermediate-size moe-layer-freq "
+     "moe-router-enable-expert-bias moe-token-dispatcher-type moe-grouped-gemm expert-model-parallel-size "
+     "expert-tensor-parallel-size multi-latent-attention q-lora-rank kv-lora-rank qk-head-dim qk-pos-emb-head-dim "
+     "v-head-dim qk-layernorm no-scatter-gather-tensors-in-pipeline DDP-impl"},
+    {"moe-expert-capacity-factor moe-pad-expert-input-to-capacity", KeyUse::kNotModelled,
+     "what a rank gets beyond its capacity would be dropped, and less than that padded"},
+    {"moe-enable-deepep moe-flex-dispatcher-backend", KeyUse::kNotModelled, "tokens would be sent once a node"},
+    {"moe-shared-expert-overlap", KeyUse::kNotModelled, "shared experts would run beside the exchanges"},
+    {"overlap-moe-expert-parallel-comm", KeyUse::kNotModelled, "exchanges would run beside other micro-batches"},
+    {"moe-permute-fusion moe-router-fusion", KeyUse::kNotModelled, "fewer kernels around the exchanges"},
+    {"enable-zbh1-pipeline", KeyUse::kRefused, lacking::kZeroBubble},
     {"context-parallel-size hierarchical-context-parallel-sizes hybrid-context-parallel dynamic-context-parallel",
-     KeyUse::kRefused, kContexts, "1"},
-    {"ds-sequence-parallel-size", KeyUse::kRefused, "DeepSpeed's sequence parallelism is not modelled yet; write 1",
-     "1"},
-    {"multi-latent-attention q-lora-rank kv-lora-rank", KeyUse::kRefused, kLatent},
-    {"mtp-num-layers", KeyUse::kRefused, "multi-token prediction is not modelled yet; give a launch line without"},
-    {"hybrid- is-hybrid-model", KeyUse::kRefused, kHybrid},
+     KeyUse::kRefused, lacking::kContexts, "1"},
+    {"ds-sequence-parallel-size", KeyUse::kRefused, lacking::kUlysses, "1"},
+    {"mtp-num-layers", KeyUse::kRefused, lacking::kNextTokens},
+    {"hybrid- is-hybrid-model", KeyUse::kRefused, lacking::kHybrid},
     {"spec", KeyUse::kRefused, "another model than Megatron's own is not known; give a launch line without"},
-    {"encoder-num-layers encoder-tensor-model-parallel-size vision-", KeyUse::kRefused, kEncoder},
+    {"encoder-num-layers encoder-tensor-model-parallel-size vision-", KeyUse::kRefused, lacking::kEncoders},
     {"use-checkpoint-args", KeyUse::kRefused,
      "the sizes come from a checkpoint that is not here; write them, --with '--num-layers 32 ...'"},
     {"yaml-cfg", KeyUse::kRefused,
-     "the arguments stand in another file, which is not read yet; write them behind the trainer"},
-    {"fp4-format", KeyUse::kRefused, "fp4 is not modelled yet; leave it out"},
-    {"qk-layernorm qk-layernorm-hidden-dim", KeyUse::kNotModelled, "two small norms a block"},
+     "the arguments stand in another file, which is not read yet; write them behind the trainer, --with '--num-layers "
+     "32 "
+     "...'"},
+    {"fp4-format", KeyUse::kRefused, lacking::kFp4},
     {"window-size", KeyUse::kNotModelled, "attention would be cheaper"},
     {"softmax-type", KeyUse::kNotModelled, "a small part of attention"},
     {"attention-output-gate", KeyUse::kNotModelled, "one more product a block"},
@@ -109,7 +111,7 @@ constexpr TrainerRow kRows[] = {
      "deepspeed-activation-checkpointing clone-scatter-output-in-embedding use-cpu-initialization "
      "lazy-mpu-init high-priority-stream-groups straggler- disable-straggler-on-startup rerun-mode "
      "error-injection- use-tokenizer-model-from-checkpoint-args legacy-tokenizer trust-remote-code mmap- "
-     "s3-cache-path bert- mask- short-seq-prob skip-train config-logger-dir",
+     "s3-cache-path moe- num-experts-switch bert- mask- short-seq-prob skip-train config-logger-dir",
      KeyUse::kNoEffect},
 };
 

@@ -1,13 +1,9 @@
 // Keys of the trainers that run Megatron Core under their own configuration: NeMo 1.x, and Megatron-Bridge.
 #include "models/launch/trainer.hpp"
+#include "models/spec/not_modelled.hpp"
 
 namespace accosim {
 namespace {
-
-constexpr const char* kExperts = "experts are not modelled yet; give a configuration of a dense model";
-constexpr const char* kContexts = "context parallelism is not modelled yet; write 1";
-constexpr const char* kOtherOptimizer = "of optimizers only AdamW is modelled";
-constexpr const char* kNvfp4 = "fp4 is not modelled yet; write bf16_mixed";
 
 // "model." is taken away before.
 constexpr TrainerRow kNemo[] = {
@@ -40,7 +36,7 @@ constexpr TrainerRow kNemo[] = {
     {"fsdp_sharding_strategy=hybrid|grad", KeyUse::kNotModelled, "parameters would be kept, or sharded in groups"},
     {"optim.name=distributed_fused_adam|mcore_distributed_optim", KeyUse::kTaken, "use-distributed-optimizer=true"},
     {"optim.name=fused_adam|adamw|adam|megatron_fused_adam", KeyUse::kNoEffect},
-    {"optim.name", KeyUse::kRefused, kOtherOptimizer},
+    {"optim.name", KeyUse::kRefused, lacking::kOptimizers},
     {"optim.overlap_grad_sync ddp.overlap_grad_reduce", KeyUse::kTaken, "overlap-grad-reduce"},
     {"optim.overlap_param_sync ddp.overlap_param_gather", KeyUse::kTaken, "overlap-param-gather"},
     {"optim.bucket_cap_mb", KeyUse::kTaken, "bucket-cap-mb"},
@@ -52,8 +48,10 @@ constexpr TrainerRow kNemo[] = {
     {"trainer.gradient_clip_val", KeyUse::kTaken, "clip-grad"},
     {"trainer.devices", KeyUse::kTaken, "launcher-devices"},
     {"trainer.num_nodes", KeyUse::kTaken, "launcher-nodes"},
-    {"context_parallel_size", KeyUse::kRefused, kContexts, "1"},
-    {"num_moe_experts expert_model_parallel_size", KeyUse::kRefused, kExperts, "1"},
+    {"context_parallel_size", KeyUse::kRefused, lacking::kContexts, "1"},
+    {"num_moe_experts", KeyUse::kTaken, "num-experts"},
+    {"expert_model_parallel_size", KeyUse::kTaken, "expert-model-parallel-size"},
+    {"moe_router_topk moe_grouped_gemm moe_token_dispatcher_type"},
     {"peft.peft_scheme", KeyUse::kRefused,
      "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
      "the scenario"},
@@ -87,8 +85,17 @@ constexpr TrainerRow kBridge[] = {
     {"tensor_model_parallel_size tp", KeyUse::kTaken, "tensor-model-parallel-size"},
     {"pipeline_model_parallel_size pp", KeyUse::kTaken, "pipeline-model-parallel-size"},
     {"virtual_pipeline_model_parallel_size vp", KeyUse::kTaken, "num-virtual-stages-per-pipeline-rank"},
-    {"context_parallel_size cp", KeyUse::kRefused, kContexts, "1"},
-    {"expert_model_parallel_size expert_tensor_parallel_size ep etp num_moe_experts", KeyUse::kRefused, kExperts, "1"},
+    {"context_parallel_size cp", KeyUse::kRefused, lacking::kContexts, "1"},
+    {"num_moe_experts", KeyUse::kTaken, "num-experts"},
+    {"expert_model_parallel_size ep", KeyUse::kTaken, "expert-model-parallel-size"},
+    {"expert_tensor_parallel_size etp", KeyUse::kTaken, "expert-tensor-parallel-size"},
+    {"moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_token_dispatcher_type "
+     "moe_grouped_gemm q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim qk_layernorm "
+     "multi_latent_attention"},
+    {"moe_enable_deepep moe_flex_dispatcher_backend", KeyUse::kNotModelled, "tokens would be sent once a node"},
+    {"moe_shared_expert_overlap", KeyUse::kNotModelled, "shared experts would run beside the exchanges"},
+    {"comm_overlap.overlap_moe_expert_parallel_comm overlap_moe_expert_parallel_comm", KeyUse::kNotModelled,
+     "exchanges would run beside other micro-batches"},
     {"num_layers hidden_size ffn_hidden_size num_attention_heads kv_channels sequence_parallel recompute_granularity "
      "recompute_method recompute_num_layers recompute_modules hidden_dropout attention_dropout vocab_size "
      "normalization position_embedding_type make_vocab_size_divisible_by attention_backend bf16 fp16"},
@@ -112,7 +119,7 @@ constexpr TrainerRow kBridge[] = {
     {"comm_overlap.tp_comm_overlap tp_comm_overlap", KeyUse::kTaken, "tp-comm-overlap"},
     {"mixed_precision=bf16_mixed compute_dtype=bf16", KeyUse::kTaken, "bf16=true fp8-format=none"},
     {"mixed_precision=fp16_mixed mixed_precision=16-mixed", KeyUse::kTaken, "bf16=false fp16=true"},
-    {"mixed_precision=bf16_with_nvfp4_mixed compute_dtype=nvfp4", KeyUse::kRefused, kNvfp4},
+    {"mixed_precision=bf16_with_nvfp4_mixed compute_dtype=nvfp4", KeyUse::kRefused, lacking::kFp4},
     {"mixed_precision compute_dtype", KeyUse::kTaken, "bf16=true fp8-format=hybrid", "", "the recipe of fp8's scales"},
     {"mixed_precision.fp8=hybrid|e4m3", KeyUse::kTaken, "fp8-format"},
     {"optimizer.clip_grad", KeyUse::kTaken, "clip-grad"},
@@ -129,8 +136,7 @@ constexpr TrainerRow kBridge[] = {
      "launches would take no time"},
     {"profiling.use_nsys_profiler profiling.use_pytorch_profiler", KeyUse::kNotModelled,
      "a profiler slows the steps that it watches"},
-    {"multi_latent_attention", KeyUse::kRefused, "multi-head latent attention is not modelled yet"},
-    {"mtp_num_layers", KeyUse::kRefused, "multi-token prediction is not modelled yet"},
+    {"mtp_num_layers", KeyUse::kRefused, lacking::kNextTokens},
     {"recipe model model_family_name model_recipe_name gpu container_image account partition time_limit hf_token "
      "wandb_ log_dir custom_ data dataset dataset. "
      "scheduler. "

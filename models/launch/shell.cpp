@@ -30,6 +30,7 @@ Status negated(Status status) { return status == Status::kUnknown ? status : sta
 /// What all texts of one script share: its variables, and what it has done so far.
 struct State {
   const std::string& source;
+  const ShellGround& ground;
   ShellVariables variables{};
   std::map<std::string, std::string> functions{};
   ShellScript script{};
@@ -575,12 +576,24 @@ class Interpreter {
     const bool into_a_variable = program == "printf" && words.size() > 1 && words[1].text == "-v";
     if (program == "cat" || program == "echo" || program == "tee" || (program == "printf" && !into_a_variable))
       return written(words, output, input);
-    if (program == "source" || program == "." || program == "eval" || program == "let" || program == "read" ||
-        into_a_variable)
+    if (input && program == "sbatch") state_.script.files["/dev/stdin"] = *input;
+    const bool sources = program == "source" || program == ".";
+    if (sources && words.size() > 1 && followed(plain(words[1].text), line)) return Status::kTrue;
+    if (sources || program == "eval" || program == "let" || program == "read" || into_a_variable)
       note(line,
            fmt::format("{} is not followed: {}", program, words.size() > 1 ? printable(plain(words[1].text)) : ""));
     list_command(words);
     return Status::kTrue;
+  }
+
+  /// Reads a sourced file as if it stood there, all on the line that sources it.
+  bool followed(const std::string& path, int line) {
+    const auto file = state_.ground.opened ? state_.ground.opened(path) : std::nullopt;
+    std::string text = line_mark(line);
+    for (const char c : unmarked_file(file.value_or(""))) text += c == '\n' ? c + line_mark(line) : std::string(1, c);
+    state_.made.count(text.size());
+    Interpreter(state_, text, line, depth_ + 1, prefix_).run();
+    return file.has_value();
   }
 
   /// What `cat <<EOF > FILE` and `echo TEXT > FILE` leave in the file.
@@ -628,9 +641,9 @@ class Interpreter {
   }
   void assign(const RawWord& raw) {
     const std::size_t end = assigned_by(raw);
-    if (end == 0) return;
-    const bool more = raw.text[end] == '+';
     const std::string name = raw.text.substr(0, end);
+    if (end == 0 || state_.ground.fixed.contains(name)) return;
+    const bool more = raw.text[end] == '+';
     std::vector<std::string> made;
     if (raw.array) {
       for (const RawWord& element : raw.elements)
@@ -669,13 +682,12 @@ ShellText seen(const ShellText& marked) { return {plain(marked.text), unknown_of
 
 }  // namespace
 
-ShellScript read_shell(std::string_view text, const std::string& source,
-                       const std::map<std::string, std::string>& given) {
+ShellScript read_shell(std::string_view text, const std::string& source, const ShellGround& ground) {
   if (text.size() > kMostText)
     throw ScenarioError(
         {fmt::format("{}: a launch script of more than 1 MB; give the part that starts the training", source)});
-  State state{source};
-  for (const auto& [name, value] : given) state.variables[name] = {unmarked_file(value)};
+  State state{source, ground};
+  for (const auto& [name, value] : ground.given) state.variables[name] = {unmarked_file(value)};
   Interpreter(state, unmarked_file(text), 1, 0).run();
   ShellScript& script = state.script;
   for (ShellCommand& command : script.commands)

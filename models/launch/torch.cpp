@@ -9,6 +9,9 @@
 #include "models/base/text.hpp"
 #include "models/launch/deepspeed.hpp"
 #include "models/launch/reader.hpp"
+#include "models/launch/titan.hpp"
+#include "models/read/load.hpp"
+#include "models/read/other_words.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
@@ -20,13 +23,6 @@ using Names = std::initializer_list<std::string_view>;
 const Names kMicro = {"per-device-train-batch-size", "ds.train-micro-batch-size-per-gpu"};
 const Names kAccumulation = {"gradient-accumulation-steps", "ds.gradient-accumulation-steps"};
 const Names kGlobal = {"global-batch-size", "ds.train-batch-size"};
-
-/// torchtitan's flavours of a model that are shipped.
-struct Flavor {
-  const char *name, *flavor, *shipped;
-};
-constexpr Flavor kFlavors[] = {
-    {"llama3", "8B", "llama-3-8b"}, {"llama3", "70B", "llama-3-70b"}, {"llama3", "405B", "llama-3-405b"}};
 
 /// A shipped model by what the hub calls it, "meta-llama/Llama-2-7b-hf"; empty where there is none.
 std::string shipped_model(const std::string& hub_name) {
@@ -68,27 +64,34 @@ class Reader {
   }
 
   void read_model() {
-    if (!launched_.model.empty()) return draft_.put("/model", launched_.model, "--model");
+    if (!launched_.model.empty()) {
+      layers_ = load_model(launched_.model).num_hidden_layers;
+      return draft_.put("/model", launched_.model, "--model");
+    }
     const std::optional<std::string> name = flags_.path({"model-name-or-path", "model-name"}),
                                      flavor = flags_.text({"model-flavor"});
     const bool written_out = flags_.on("written-out-model");
     if (written_out) return read_sizes(plain_family(false), 4);
     if (name && flavor && *name == "llama3" && *flavor == "debugmodel") return read_debug_model(plain_family(true));
     std::string ours = name ? shipped_model(flavor ? *name + "-" + *flavor : *name) : "";
-    for (const Flavor& each : kFlavors)
-      if (name && flavor && *name == each.name && *flavor == each.flavor) ours = each.shipped;
+    for (const TitanFlavor& each : titan_flavors())
+      if (name && flavor && *name + "/" + *flavor == each.name) ours = each.shipped;
+    if (!ours.empty()) layers_ = load_model(ours).num_hidden_layers;
     if (!ours.empty()) return set("/model", ours, {"model-flavor", "model-name-or-path"});
     if (!name)
       return draft_.refuse(launched_.line, "which model is trained is not said; add --model with its config.json");
-    draft_.refuse(flags_.place({"model-flavor", "model-name-or-path", "model-name"}),
-                  fmt::format("{}{}{} is no model that is known by its name; add --model with its config.json", *name,
-                              flavor ? " " : "", flavor.value_or("")));
+    const TextPlace place = flags_.place({"model-flavor", "model-name-or-path", "model-name"});
+    if (const std::string lacking = lacking_family(*name); !lacking.empty())
+      return draft_.refuse(place, fmt::format("{} is not modelled yet: {}", *name, lacking));
+    draft_.refuse(place, fmt::format("{}{}{} is no model that is known by its name; add --model with its config.json",
+                                     *name, flavor ? " " : "", flavor.value_or("")));
   }
 
   /// A decoder whose sizes are written out.
   void read_sizes(const ModelFamily& family, int expansion) {
     const auto key = [](const char* name) { return std::string("/model/") + name; };
     set("/model/model_type", family.name, {"written-out-model"});
+    set("/model/activation_function", "gelu", {"written-out-model"});  // not of tanh
     set("/model/name", fmt::format("decoder of {} blocks", flags_.value_of("num-layers")), {"num-layers"});
     const std::pair<const char*, const char*> sizes[] = {{"num-layers", family.layers},
                                                          {"hidden-size", family.hidden_size},
@@ -126,10 +129,13 @@ class Reader {
     int sequences = micro.value_or(1);
     if (flags_.has("micro-batch-at-most") && global >= ranks_)  // llm-foundry's
       sequences = std::min(sequences, static_cast<int>(global / ranks_));
-    if (const std::optional<int> part = flags_.count({"pipeline-micro-batch-size"}); part && stages_ > 1) {
-      const int local = std::exchange(sequences, std::max(1, *part));
+    const std::optional<int> part = flags_.count({"pipeline-micro-batch-size"}),
+                             parts = flags_.count({"pipeline-micro-batches"});
+    if (stages_ > 1) {  // torchtitan's pass parts of a batch on, in its first releases one for each of them
+      const int usual = flags_.has("until-2025-02") ? sequences / parts.value_or(stages_) : 1,
+                local = std::exchange(sequences, std::max(1, part.value_or(usual)));
       if (global == 0) global = static_cast<double>(local) * ranks_;
-      set("/training/micro_batch_size", sequences, {"pipeline-micro-batch-size"});
+      set("/training/micro_batch_size", sequences, {"pipeline-micro-batch-size", "pipeline-micro-batches"});
     } else {
       set("/training/micro_batch_size", std::max(1, sequences), kMicro);
     }
@@ -196,7 +202,10 @@ class Reader {
     else if (optimizer != "adamw_torch" && optimizer != "adamw_hf")
       draft_.refuse(flags_.place({"optim"}),
                     fmt::format("{} {}: of optimizers only AdamW is modelled", flags_.written("optim"), optimizer));
-    const std::string how = flags_.text({"optimizer-implementation"}).value_or("");
+    const char* const usual = !flags_.has("activation-checkpoint") ? ""
+                              : flags_.has("until-2025-02")        ? "foreach"
+                                                                   : "fused";
+    const std::string how = flags_.text({"optimizer-implementation"}).value_or(usual);
     if (how == "fused" || how == "foreach")
       set("/training/optimizer_implementation", how, {"optimizer-implementation"});
     if (how == "for-loop")
@@ -223,10 +232,12 @@ class Reader {
       if (mode == "memory_budget")
         draft_.refuse(flags_.place({"activation-checkpoint"}),
                       "what a memory budget recomputes is the compiler's choice; write none, selective or full");
+      const bool stops = flags_.has("early-stop") ? flags_.on("early-stop") : flags_.has("until-2025-08");
       set("/training/activation_recompute",
           mode == "selective" && !every ? "selective_op"
           : mode == "none"              ? "none"
-                                        : "full_early_stop",
+          : stops                       ? "full_early_stop"
+                                        : "full",
           {"activation-checkpoint"});
       if (mode == "selective" && every) set("/training/recompute_every", std::max(1, *every), {"selective-ac-option"});
       return;
@@ -246,11 +257,26 @@ class Reader {
       if (flags_.on("sequence-parallel")) set("/training/parallel/sequence_parallel", true, {"sequence-parallel"});
       if (overlap) set("/training/parallel/tensor_overlap", true, {"tp-comm-overlap"});
     }
+    if (const int experts = flags_.count({"expert-model-parallel-size"}).value_or(1); experts > 1)
+      set("/training/parallel/expert_parallel_size", experts, {"expert-model-parallel-size"});
     const std::string kind = lower(flags_.text({"pipeline-schedule"}).value_or("1f1b"));
+    const std::optional<int> each = flags_.count({"layers-per-stage"});
+    const double first = flags_.number({"first-stage-less-layers"}).value_or(1),
+                 last = flags_.number({"last-stage-less-layers"}).value_or(1);
     if (stages_ < 2) return;
     set("/training/parallel/pipeline_parallel_size", stages_, {"pipeline-model-parallel-size"});
     if (kind == "gpipe") set("/training/parallel/pipeline_schedule", "gpipe", {"pipeline-schedule"});
-    if (kind == "interleaved1f1b") set("/training/parallel/virtual_pipeline_stages", 2, {"pipeline-schedule"});
+    const bool chunks = kind == "interleaved1f1b";
+    const int runs = each && chunks
+                         ? (layers_ + static_cast<int>(std::clamp(first + last, 0.0, 1e4)) + *each - 1) / *each
+                         : stages_ * (chunks ? 2 : 1);
+    if (chunks)
+      set("/training/parallel/virtual_pipeline_stages", runs / stages_, {"layers-per-stage", "pipeline-schedule"});
+    if (flags_.has_any({"first-stage-less-layers", "last-stage-less-layers"}) && layers_ > 0)
+      if (const std::vector<int> blocks = titan_blocks(layers_, runs, static_cast<int>(std::clamp(first, 0.0, 1e4)),
+                                                       static_cast<int>(std::clamp(last, 0.0, 1e4)));
+          !blocks.empty())
+        set("/training/parallel/stage_layers", blocks, {"first-stage-less-layers", "last-stage-less-layers"});
     if (kind != "1f1b" && kind != "gpipe" && kind != "interleaved1f1b")
       draft_.refuse(flags_.place({"pipeline-schedule"}), fmt::format("{} is {}; write GPipe, 1F1B or Interleaved1F1B",
                                                                      flags_.written("pipeline-schedule"), kind));
@@ -267,7 +293,7 @@ class Reader {
     if (deepspeed) {
       // Its engine stores parameters in the type of the products.
       if (!autocast_.empty()) set("/training/precision", autocast_, {"bf16", "fp16"});
-      return read_deepspeed(flags_, draft_);
+      return read_deepspeed(flags_, launched_.gpus_per_node, draft_);
     }
     if (fsdp && read_fsdp(words + " " + strategy)) return;
     if (!autocast_.empty()) set("/training/autocast", autocast_, {"bf16", "fp16", "fsdp-param-dtype"});
@@ -300,9 +326,16 @@ class Reader {
     const bool none = has("no_shard") || has(" 3 ") || shards <= 1;
     if (none) return false;
     if (stages_ > 1) {
-      draft_.refuse(flags_.place({"pipeline-model-parallel-size"}),
-                    fmt::format("FSDP is not modelled in a pipeline; add {}, or {}", flags_.with("dp-shard-size", "1"),
-                                flags_.with("pipeline-model-parallel-size", "1")));
+      if (flags_.on("fsdp-reshard-after-forward"))
+        draft_.refuse(flags_.place({"fsdp-reshard-after-forward"}),
+                      "FSDP that frees its parameters is not modelled in a pipeline; write never");
+      // Its stages keep their parameters, which then are sent as a sharded optimizer's are.
+      set("/schedules/0/name", plain_sharded_schedule().name, who);
+      set("/schedules/0/overlap", "backward", who);
+      set("/schedules/0/buckets", "units", who);
+      set("/schedules/0/overlap_param_gather", true, who);
+      set("/schedules/0/gradient_dtype", "fp32", {"fsdp-reduce-dtype"});
+      read_types();
       return true;
     }
     set("/schedules/0/name", plain_schedule(Sharding::kParameters).name, who);
@@ -319,8 +352,7 @@ class Reader {
                       shards));
     else if (copies > 1 || has("hybrid") || has(" 4 ") || has(" 5 "))
       set("/schedules/0/shard_group", "node", {"dp-replicate-size", "dp-shard-size", "device-mesh", "fsdp"});
-    if (!autocast_.empty()) set("/training/precision", autocast_, {"bf16", "fp16", "fsdp-param-dtype"});
-    if (fp8_) set("/training/precision", "fp8", {"model-converters"});
+    read_types();
     if (const std::string reduced = dtype_of(flags_.text({"fsdp-reduce-dtype"}).value_or("")); !reduced.empty())
       set("/schedules/0/reduce_dtype", reduced, {"fsdp-reduce-dtype"});
     if (const std::string states = dtype_of(flags_.text({"optimizer-dtype"}).value_or("")); !states.empty())
@@ -329,6 +361,12 @@ class Reader {
       draft_.refuse(flags_.place({"fsdp"}), "offload: parameters on the host are not modelled yet; leave it out");
     read_units(has("auto_wrap"));
     return true;
+  }
+
+  /// Parameters are gathered in the type that is computed in.
+  void read_types() {
+    if (!autocast_.empty()) set("/training/precision", autocast_, {"bf16", "fp16", "fsdp-param-dtype"});
+    if (fp8_) set("/training/precision", "fp8", {"model-converters"});
   }
 
   void read_units(bool wrapped) {
@@ -346,7 +384,7 @@ class Reader {
   const Launched& launched_;
   Flags& flags_;
   Draft& draft_;
-  int tensor_ = 1, stages_ = 1, ranks_ = 1;
+  int tensor_ = 1, stages_ = 1, ranks_ = 1, layers_ = 0;
   std::string autocast_, stored_;
   bool fp8_ = false;
 };

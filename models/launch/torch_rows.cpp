@@ -1,6 +1,7 @@
 // Arguments and keys of the trainers that run PyTorch's own DDP and FSDP, or DeepSpeed: Hugging Face's Trainer with
 // accelerate below it, and those that are not far from it.
 #include "models/launch/trainer.hpp"
+#include "models/spec/not_modelled.hpp"
 
 namespace accosim {
 namespace {
@@ -11,12 +12,7 @@ constexpr const char* kAdapters =
 constexpr const char* kQuantised =
     "quantised weights are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
     "the scenario";
-constexpr const char* kOtherPasses = "of stages only pre-training and supervised fine-tuning are modelled yet";
-constexpr const char* kContexts = "context and sequence parallelism are not modelled yet; write 1";
-constexpr const char* kOnHost = "parameters on the host are not modelled yet; write false";
-constexpr const char* kOtherOptimizer = "of optimizers only AdamW is modelled";
 constexpr const char* kLiger = "norms, positions, gate and loss would be fused";
-constexpr const char* kExperts = "experts are not modelled yet; write 1";
 
 constexpr TrainerRow kHuggingFace[] = {
     {"fsdp-reshard-after-forward=full_shard|shard_grad_op|no_shard|hybrid_shard|hybrid_shard_zero2", KeyUse::kTaken,
@@ -37,7 +33,7 @@ constexpr TrainerRow kHuggingFace[] = {
 
     {"use-liger-kernel use-liger", KeyUse::kNotModelled, kLiger},
     {"torch-compile-", KeyUse::kNoEffect},
-    {"fsdp-offload-params fsdp-cpu-offload fsdp-offload", KeyUse::kRefused, kOnHost},
+    {"fsdp-offload-params fsdp-cpu-offload fsdp-offload", KeyUse::kRefused, lacking::kOnHost},
     {"fsdp-activation-cpu-offload activation-offloading", KeyUse::kNotModelled,
      "kept activations would go to the host"},
     {"fsdp-min-num-params fsdp-use-orig-params fsdp-sync-module-states fsdp-state-dict-type "
@@ -47,12 +43,13 @@ constexpr TrainerRow kHuggingFace[] = {
      KeyUse::kNoEffect},
     {"lora- use-lora use-peft use-dora", KeyUse::kRefused, kAdapters},
     {"load-in- bits", KeyUse::kRefused, kQuantised},
-    {"sp-size cp-size parallelism-config.cp-size parallelism-config.sp-size", KeyUse::kRefused, kContexts, "1"},
+    {"sp-size cp-size parallelism-config.cp-size parallelism-config.sp-size", KeyUse::kRefused, lacking::kContexts,
+     "1"},
     {"parallelism-config.tp-size", KeyUse::kTaken, "tensor-model-parallel-size"},
     {"parallelism-config.dp-replicate-size", KeyUse::kTaken, "dp-replicate-size"},
     {"parallelism-config.dp-shard-size", KeyUse::kTaken, "dp-shard-size"},
     {"beta max-prompt-length max-completion-length num-generations reward-funcs reward-model-path", KeyUse::kRefused,
-     kOtherPasses},
+     lacking::kOtherPasses},
     {"neftune-noise-alpha packing-strategy assistant-only-loss average-tokens-across-devices", KeyUse::kNoEffect},
 
     {"accelerate.distributed-type=fsdp", KeyUse::kTaken, "fsdp-on"},
@@ -68,7 +65,8 @@ constexpr TrainerRow kHuggingFace[] = {
     {"accelerate.deepspeed-config.zero-stage accelerate.zero-stage", KeyUse::kTaken, "ds.zero-optimization.stage"},
     {"accelerate.deepspeed-config.offload-optimizer-device accelerate.offload-optimizer-device", KeyUse::kTaken,
      "ds.zero-optimization.offload-optimizer.device"},
-    {"accelerate.deepspeed-config.offload-param-device accelerate.offload-param-device", KeyUse::kRefused, kOnHost},
+    {"accelerate.deepspeed-config.offload-param-device accelerate.offload-param-device", KeyUse::kRefused,
+     lacking::kOnHost},
     {"accelerate.deepspeed-config.gradient-clipping accelerate.gradient-clipping", KeyUse::kTaken,
      "ds.gradient-clipping"},
     {"accelerate.num-machines", KeyUse::kTaken, "launcher-nodes"},
@@ -103,7 +101,7 @@ constexpr TrainerRow kLlamaFactory[] = {
      "a part of the weights alone is trained: give a configuration of full training"},
     {"stage=pt", KeyUse::kTaken, "packing=true"},
     {"stage=sft", KeyUse::kNoEffect},
-    {"stage", KeyUse::kRefused, kOtherPasses},
+    {"stage", KeyUse::kRefused, lacking::kOtherPasses},
     {"cutoff_len", KeyUse::kTaken, "max-seq-length may-pad"},
     {"neat_packing", KeyUse::kTaken, "packing"},
     {"disable_gradient_checkpointing=true", KeyUse::kTaken, "gradient-checkpointing=false"},
@@ -114,10 +112,10 @@ constexpr TrainerRow kLlamaFactory[] = {
     {"flash_attn=disabled attn=disabled", KeyUse::kTaken, "attn-implementation=eager"},
     {"flash_attn=auto|sdpa attn=auto|sdpa", KeyUse::kNoEffect},
     {"quantization_bit quantization_method", KeyUse::kRefused, kQuantised},
-    {"use_galore use_apollo use_badam use_muon use_adam_mini", KeyUse::kRefused, kOtherOptimizer},
+    {"use_galore use_apollo use_badam use_muon use_adam_mini", KeyUse::kRefused, lacking::kOptimizers},
     {"mixture_of_depths", KeyUse::kRefused, "mixtures of depths are not modelled yet; leave it out"},
     {"enable_liger_kernel use_unsloth use_unsloth_gc", KeyUse::kNotModelled, kLiger},
-    {"sequence_parallel_size", KeyUse::kRefused, kContexts, "1"},
+    {"sequence_parallel_size", KeyUse::kRefused, lacking::kContexts, "1"},
     {"tensor_model_parallel_size pipeline_model_parallel_size expert_model_parallel_size use_distributed_optimizer",
      KeyUse::kRefused, "LLaMA-Factory's Megatron is not read yet; give a configuration without", "1"},
     {"fp8", KeyUse::kNotModelled, "products would run in fp8"},
@@ -157,9 +155,9 @@ constexpr TrainerRow kAxolotl[] = {
     {"dp_replicate_size", KeyUse::kTaken, "dp-replicate-size"},
     {"dp_shard_size", KeyUse::kTaken, "dp-shard-size"},
     {"tensor_parallel_size", KeyUse::kTaken, "tensor-model-parallel-size"},
-    {"context_parallel_size sequence_parallel_degree", KeyUse::kRefused, kContexts, "1"},
-    {"expert_parallel_size", KeyUse::kRefused, kExperts, "1"},
-    {"rl reward_model process_reward_model num_labels", KeyUse::kRefused, kOtherPasses},
+    {"context_parallel_size sequence_parallel_degree", KeyUse::kRefused, lacking::kContexts, "1"},
+    {"expert_parallel_size", KeyUse::kTaken, "expert-model-parallel-size"},
+    {"rl reward_model process_reward_model num_labels", KeyUse::kRefused, lacking::kOtherPasses},
     {"unfrozen_parameters", KeyUse::kRefused,
      "a part of the weights alone is trained: give a configuration of full training"},
     {"liger_ cut_cross_entropy unsloth_ activation_offloading", KeyUse::kNotModelled, kLiger},
@@ -208,7 +206,7 @@ constexpr TrainerRow kFoundry[] = {
     {"algorithms.gradient_clipping.clipping_type", KeyUse::kNoEffect},
     {"algorithms.", KeyUse::kNotModelled, "changes what a step does"},
     {"optimizer.name=decoupled_adamw|adamw", KeyUse::kNoEffect},
-    {"optimizer.name", KeyUse::kRefused, kOtherOptimizer},
+    {"optimizer.name", KeyUse::kRefused, lacking::kOptimizers},
     {"fsdp-mixed-precision=pure", KeyUse::kTaken, "fsdp-reduce-dtype=bfloat16"},
     {"fsdp-mixed-precision=default", KeyUse::kTaken, "fsdp-reduce-dtype=float32"},
     {"fsdp-mixed-precision", KeyUse::kNotModelled, "gathers and reductions would be of other types"},
@@ -227,7 +225,9 @@ constexpr TrainerRow kTitan[] = {
     {"fsdp-on sequence-parallel"},
     {"model.name", KeyUse::kTaken, "model-name"},
     {"model.flavor", KeyUse::kTaken, "model-flavor"},
-    {"training.local_batch_size training.batch_size", KeyUse::kTaken, "per-device-train-batch-size"},
+    // What names say of the release: until 2025-02 AdamW was not fused, until 2025-08 recomputation stopped early.
+    {"training.batch_size", KeyUse::kTaken, "per-device-train-batch-size until-2025-08"},
+    {"training.local_batch_size", KeyUse::kTaken, "per-device-train-batch-size"},
     {"training.global_batch_size=-1", KeyUse::kNoEffect},
     {"training.global_batch_size", KeyUse::kTaken, "global-batch-size"},
     {"training.gradient_accumulation_steps", KeyUse::kTaken, "gradient-accumulation-steps"},
@@ -238,30 +238,42 @@ constexpr TrainerRow kTitan[] = {
     {"training.mixed_precision_reduce", KeyUse::kTaken, "fsdp-reduce-dtype"},
     {"training.dtype=float32", KeyUse::kNoEffect},
     {"training.dtype", KeyUse::kTaken, "optimizer-dtype"},
-    {"training.enable_cpu_offload experimental.enable_cpu_offload", KeyUse::kRefused, kOnHost},
-    {"training.compile compile.enable", KeyUse::kTaken, "torch-compile"},
+    {"training.enable_cpu_offload experimental.enable_cpu_offload", KeyUse::kRefused, lacking::kOnHost},
+    {"training.compile", KeyUse::kTaken, "torch-compile until-2025-08"},
+    {"compile.enable", KeyUse::kTaken, "torch-compile"},
     {"parallelism.data_parallel_replicate_degree training.data_parallel_replicate_degree", KeyUse::kTaken,
      "dp-replicate-size"},
-    {"parallelism.data_parallel_shard_degree training.data_parallel_shard_degree training.data_parallel_degree",
-     KeyUse::kTaken, "dp-shard-size"},
+    {"parallelism.data_parallel_shard_degree", KeyUse::kTaken, "dp-shard-size"},
+    {"training.data_parallel_shard_degree training.data_parallel_degree", KeyUse::kTaken,
+     "dp-shard-size until-2025-02 until-2025-08"},
     {"parallelism.fsdp_reshard_after_forward=never training.fsdp_reshard_after_forward=never", KeyUse::kTaken,
      "fsdp-reshard-after-forward=false"},
+    {"parallelism.fsdp_reshard_after_forward=always", KeyUse::kTaken, "fsdp-reshard-after-forward=true"},
     {"parallelism.fsdp_reshard_after_forward training.fsdp_reshard_after_forward", KeyUse::kNoEffect},
-    {"parallelism.tensor_parallel_degree training.tensor_parallel_degree", KeyUse::kTaken,
-     "tensor-model-parallel-size"},
+    {"parallelism.tensor_parallel_degree", KeyUse::kTaken, "tensor-model-parallel-size"},
+    {"training.tensor_parallel_degree", KeyUse::kTaken, "tensor-model-parallel-size until-2025-02 until-2025-08"},
     {"parallelism.enable_async_tensor_parallel experimental.enable_async_tensor_parallel", KeyUse::kTaken,
      "tp-comm-overlap"},
-    {"parallelism.pipeline_parallel_degree experimental.pipeline_parallel_degree", KeyUse::kTaken,
-     "pipeline-model-parallel-size"},
+    {"parallelism.pipeline_parallel_degree", KeyUse::kTaken, "pipeline-model-parallel-size"},
+    {"experimental.pipeline_parallel_degree", KeyUse::kTaken,
+     "pipeline-model-parallel-size until-2025-02 until-2025-08"},
     {"parallelism.pipeline_parallel_schedule experimental.pipeline_parallel_schedule", KeyUse::kTaken,
      "pipeline-schedule"},
+    {"experimental.pipeline_parallel_microbatches", KeyUse::kTaken,
+     "pipeline-micro-batches until-2025-02 until-2025-08"},
     {"parallelism.pipeline_parallel_microbatch_size", KeyUse::kTaken, "pipeline-micro-batch-size"},
-    {"parallelism.context_parallel_degree experimental.context_parallel_degree", KeyUse::kRefused, kContexts, "1"},
-    {"parallelism.expert_parallel_degree parallelism.expert_tensor_parallel_degree", KeyUse::kRefused, kExperts, "1"},
+    {"parallelism.pipeline_parallel_layers_per_stage", KeyUse::kTaken, "layers-per-stage"},
+    {"parallelism.pipeline_parallel_first_stage_less_layers", KeyUse::kTaken, "first-stage-less-layers"},
+    {"parallelism.pipeline_parallel_last_stage_less_layers", KeyUse::kTaken, "last-stage-less-layers"},
+    {"parallelism.context_parallel_degree experimental.context_parallel_degree", KeyUse::kRefused, lacking::kContexts,
+     "1"},
+    {"parallelism.expert_parallel_degree", KeyUse::kTaken, "expert-model-parallel-size"},
+    {"parallelism.expert_tensor_parallel_degree", KeyUse::kNotModelled, "experts' tensors would be split", "1"},
     {"activation_checkpoint.mode", KeyUse::kTaken, "activation-checkpoint"},
     {"activation_checkpoint.selective_ac_option", KeyUse::kTaken, "selective-ac-option"},
+    {"activation_checkpoint.early_stop", KeyUse::kTaken, "early-stop"},
     {"optimizer.name=adamw|adam", KeyUse::kNoEffect},
-    {"optimizer.name", KeyUse::kRefused, kOtherOptimizer},
+    {"optimizer.name", KeyUse::kRefused, lacking::kOptimizers},
     {"optimizer.implementation", KeyUse::kTaken, "optimizer-implementation"},
     {"optimizer.fused=true", KeyUse::kTaken, "optimizer-implementation=fused"},
     {"optimizer.early_step_in_backward", KeyUse::kNotModelled, "each gradient would be stepped as soon as it is there"},

@@ -26,7 +26,7 @@ std::span<const Trainer> trainers() {
        {titan_rows()},
        "training.local_batch_size=8 training.seq_len=2048 training.steps=10000 training.mixed_precision_param=bfloat16 "
        "training.mixed_precision_reduce=float32 activation_checkpoint.mode=selective "
-       "activation_checkpoint.selective_ac_option=2 optimizer.implementation=fused "
+       "activation_checkpoint.selective_ac_option=2 "
        "fsdp-on=true sequence-parallel=true"},
       {"LLaMA-Factory",
        TrainerReader::kTorch,
@@ -60,7 +60,8 @@ std::span<const Trainer> trainers() {
        true,
        {bridge_rows()},
        "ddp.use_distributed_optimizer=true ddp.overlap_grad_reduce=true ddp.overlap_param_gather=true "
-       "ddp.grad_reduce_in_fp32=false mixed_precision=bf16_mixed hidden_dropout=0 attention_dropout=0",
+       "ddp.grad_reduce_in_fp32=false mixed_precision=bf16_mixed hidden_dropout=0 attention_dropout=0 "
+       "moe_grouped_gemm=true moe_token_dispatcher_type=alltoall",
        kOfModel,
        "what a recipe sets in code is not known: bf16, ZeRO-1 with both overlaps and gradients reduced in bf16 are "
        "assumed "
@@ -76,7 +77,7 @@ std::span<const Trainer> trainers() {
       {"Megatron-LM", TrainerReader::kMegatron, "pretrain_*", "", false, {megatron_rows(), deepspeed_rows()}},
       {"Hugging Face's Trainer",
        TrainerReader::kTorch,
-       "run_clm*",
+       "run_clm* trl",
        "per_device_train_batch_size model_name_or_path",
        false,
        {hugging_face_rows(), deepspeed_rows()},

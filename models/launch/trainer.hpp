@@ -25,7 +25,7 @@ struct TrainerRow {
   std::string_view names;  ///< with blanks between them
   KeyUse use = KeyUse::kTaken;
   /// kTaken: the reader's names, "bf16 torch-dtype=bfloat16", of which those without "=" have its value; empty: its
-  /// own. kNotModelled: what it would change. kRefused: why, and what to write.
+  /// own. kNotModelled: what it would change. kRefused: why, and what to write, or one of not_modelled.hpp.
   std::string_view what = "";
   std::string_view off = "";  ///< a value that switches it off, beside those that do so everywhere (false, none, 0)
   std::string_view but = "";  ///< kTaken: what of it is not modelled

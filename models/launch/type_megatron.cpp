@@ -30,6 +30,17 @@ Value layout(const std::vector<int>& blocks) {
   return text + chunk(blocks.size() - 1) + "L";
 }
 
+/// "([0]*3+[1]*58)": which layers have experts; nothing where all have.
+Value layers_with_experts(const std::vector<bool>& in_layer) {
+  if (std::find(in_layer.begin(), in_layer.end(), false) == in_layer.end()) return {};
+  std::string text;
+  for (std::size_t i = 0, same = 0; i < in_layer.size(); i += same) {
+    for (same = 1; i + same < in_layer.size() && in_layer[i + same] == in_layer[i];) ++same;
+    text += fmt::format("{}[{}]*{}", i > 0 ? "+" : "", in_layer[i] ? 1 : 0, same);
+  }
+  return Value("(" + text + ")");
+}
+
 /// Elements of a bucket, where they are not what Megatron-LM takes by itself.
 Value bucket(Of of) {
   const Bytes element = bytes_of(of.spec.gradient_dtype);
@@ -80,8 +91,10 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   const Training& training = of.training;
   const Parallel& split = training.parallel;
   const ScheduleSpec& spec = of.spec;
+  const Experts& experts = model.experts;
+  const bool routed = experts.count > 0, latent = model.latent.key_value_rank > 0;
   const bool piped = split.pipeline > 1, chunks = split.chunks > 1,
-             grouped = model.num_key_value_heads != model.num_attention_heads;
+             grouped = model.num_key_value_heads != model.num_attention_heads && !latent;
   const bool fp8 = training.precision == Dtype::kFp8, fp16 = training.precision == Dtype::kFp16,
              bf16 = fp8 || training.precision == Dtype::kBf16;
   const bool recomputes = training.activation_recompute != Recompute::kNone,
@@ -98,7 +111,24 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("num-attention-heads", nullptr, model.num_attention_heads);
   say("group-query-attention", nullptr, grouped);
   say("num-query-groups", nullptr, where(grouped, model.num_key_value_heads));
-  say("kv-channels", nullptr, where(model.head_dim * model.num_attention_heads != model.hidden_size, model.head_dim));
+  say("kv-channels", nullptr,
+      where(!latent && model.head_dim * model.num_attention_heads != model.hidden_size, model.head_dim));
+  say("qk-layernorm", nullptr, model.query_key_norm != QueryKeyNorm::kNone);
+  say("multi-latent-attention", nullptr, latent);
+  say("q-lora-rank", nullptr, where(model.latent.query_rank > 0, model.latent.query_rank));
+  say("kv-lora-rank", nullptr, where(latent, model.latent.key_value_rank));
+  say("qk-head-dim", nullptr, where(latent, model.head_dim - model.latent.rotary_dim));
+  say("qk-pos-emb-head-dim", nullptr, where(latent, model.latent.rotary_dim));
+  say("v-head-dim", nullptr, where(latent, model.latent.value_dim));
+  say("num-experts", nullptr, where(routed, experts.count));
+  say("moe-router-topk", nullptr, where(routed, experts.per_token));
+  say("moe-ffn-hidden-size", nullptr, where(routed, experts.inner_size));
+  say("moe-shared-expert-intermediate-size", nullptr, where(experts.shared_inner_size > 0, experts.shared_inner_size));
+  say("moe-layer-freq", nullptr, layers_with_experts(experts.in_layer));
+  say("moe-router-enable-expert-bias", nullptr, experts.correction_bias);
+  say("moe-router-score-function", nullptr, where(experts.correction_bias, "sigmoid"), "which that bias needs");
+  say("moe-grouped-gemm", nullptr, routed);
+  say("moe-token-dispatcher-type", nullptr, where(routed, "alltoall"));
   say("swiglu", nullptr, model.gated_mlp);
   say("normalization", nullptr, where(model.rms_norm, "RMSNorm"));
   say("position-embedding-type", nullptr, where(!model.learned_positions, "rope"));
@@ -131,6 +161,7 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("tensor-model-parallel-size", "model.tensor_model_parallel_size", split.tensor);
   say("sequence-parallel", "model.sequence_parallel", split.sequence);
   say("tp-comm-overlap", "comm_overlap.tp_comm_overlap", split.overlap_tensor);
+  say("expert-model-parallel-size", "model.expert_model_parallel_size", where(split.experts > 1, split.experts));
   say("pipeline-model-parallel-size", "model.pipeline_model_parallel_size", split.pipeline);
   say("num-virtual-stages-per-pipeline-rank", nullptr, where(chunks && !is_uneven(split.blocks), split.chunks));
   say(nullptr, "model.virtual_pipeline_model_parallel_size", where(chunks, split.chunks));
@@ -154,7 +185,7 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("data-parallel-sharding-strategy", "ddp.data_parallel_sharding_strategy", where(fsdp, "optim_grads_params"));
   say("ckpt-format", "checkpoint.ckpt_format", where(fsdp, "fsdp_dtensor"), "the only one that Megatron-FSDP has");
   say("num-distributed-optimizer-instances", "ddp.num_distributed_optimizer_instances",
-      where(is_hybrid(spec) && of.nodes > 1, of.nodes), "shards in a node");
+      where(is_hybrid(spec) && of.nodes > split.pipeline, of.nodes / split.pipeline), "shards in a node");
   say("optimizer-cpu-offload", "optimizer.optimizer_cpu_offload", spec.offload_optimizer);
   say("use-precision-aware-optimizer", "optimizer.use_precision_aware_optimizer", spec.offload_optimizer,
       "which offloading needs");

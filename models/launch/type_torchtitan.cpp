@@ -1,32 +1,65 @@
 // The keys of torchtitan's TOML (torchtitan/config/job_config.py, v0.2.0).
 #include <fmt/format.h>
 
+#include <tuple>
+
+#include "models/launch/titan.hpp"
 #include "models/launch/typed.hpp"
+#include "models/read/load.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
 
-/// Of its Llama 3, in torchtitan/models/llama3/__init__.py.
-struct Flavor {
-  const char* name;
-  int layers, width, inner;
-};
-constexpr Flavor kFlavors[] = {{"8B", 32, 4096, 14336}, {"70B", 80, 8192, 28672}, {"405B", 126, 16384, 53248}};
+constexpr TitanFlavor kFlavors[] = {{"llama3/8B", "llama-3-8b"},
+                                    {"llama3/70B", "llama-3-70b"},
+                                    {"llama3/405B", "llama-3-405b"},
+                                    {"qwen3/0.6B", "qwen3-0.6b"},
+                                    {"qwen3/1.7B", "qwen3-1.7b"},
+                                    {"qwen3/4B", "qwen3-4b"},
+                                    {"qwen3/8B", "qwen3-8b"},
+                                    {"qwen3/14B", "qwen3-14b"},
+                                    {"qwen3/32B", "qwen3-32b"},
+                                    {"qwen3/30B-A3B", "qwen3-30b-a3b"},
+                                    {"qwen3/235B-A22B", "qwen3-235b-a22b"},
+                                    {"deepseek_v3/16B", "deepseek-v2-lite"},
+                                    {"deepseek_v3/236B", "deepseek-v2"},
+                                    {"deepseek_v3/671B", "deepseek-v3"},
+                                    {"gpt_oss/20b", "gpt-oss-20b"},
+                                    {"gpt_oss/120b", "gpt-oss-120b"}};
+
+/// That with the model's sizes; nullptr: none.
+const TitanFlavor* flavor_of(const Model& model) {
+  const auto sizes = [](const Model& of) {
+    return std::tuple(of.num_hidden_layers, of.hidden_size, of.num_attention_heads, of.intermediate_size,
+                      of.experts.count, of.latent.key_value_rank, of.query_key_norm);
+  };
+  for (const TitanFlavor& each : kFlavors)
+    if (sizes(load_model(each.shipped)) == sizes(model)) return &each;
+  return nullptr;
+}
 
 const char* long_name(Dtype dtype) { return bytes_of(dtype) > Bytes{2} ? "float32" : "bfloat16"; }
 
 }  // namespace
 
+std::span<const TitanFlavor> titan_flavors() { return kFlavors; }
+
+std::vector<int> titan_blocks(int blocks, int runs, int first, int last) {
+  if (runs < 1 || blocks + first + last < runs) return {};
+  std::vector<int> shares = equal_blocks(blocks + first + last, runs);
+  shares.front() -= first;
+  shares.back() -= last;
+  return shares;
+}
+
 std::optional<TitanShares> titan_shares(int blocks, const Parallel& parallel) {
   const int runs = parallel.pipeline * parallel.chunks;
   for (const auto& [first, last] : {std::pair(1, 1), {0, 0}, {1, 0}, {0, 1}}) {
-    if (blocks + first + last < runs) continue;
-    std::vector<int> shares = equal_blocks(blocks + first + last, runs);
-    const int most = shares.front();
-    shares.front() -= first;
-    shares.back() -= last;
+    const std::vector<int> shares = titan_blocks(blocks, runs, first, last);
+    if (shares.empty()) continue;
+    const int most = shares.front() + first;
     if (!parallel.blocks.empty() && shares != parallel.blocks) continue;
     // One chunk or two are what its schedules have by themselves.
     if (parallel.chunks <= 2) return TitanShares{first, last};
@@ -48,17 +81,14 @@ void type_torchtitan(const Typing& of, Typed& typed) {
   const bool operators = training.activation_recompute == Recompute::kSelectiveOp, selective = operators || every > 1,
              recomputes = training.activation_recompute != Recompute::kNone;
   constexpr const char* kSchedules[] = {"GPipe", "1F1B", "Interleaved1F1B"};
-  const char* flavor = nullptr;
-  for (const Flavor& each : kFlavors)
-    if (each.layers == model.num_hidden_layers && each.width == model.hidden_size &&
-        each.inner == model.intermediate_size)
-      flavor = each.name;
+  const TitanFlavor* const flavor = flavor_of(model);
   const std::optional<TitanShares> known = titan_shares(model.num_hidden_layers, split);
   const TitanShares shares = known.value_or(TitanShares{});
 
   table = "model";
-  say("name", "llama3");
-  say("flavor", flavor == nullptr ? JsonValue(model.name) : JsonValue(flavor));
+  const std::string known_as = flavor == nullptr ? "llama3/" + model.name : flavor->name;
+  say("name", known_as.substr(0, known_as.find('/')));
+  say("flavor", known_as.substr(known_as.find('/') + 1));
   say("converters", where(fp8, std::vector<JsonValue>{"float8"}));
   table = "optimizer";
   say("name", "AdamW");
@@ -78,6 +108,7 @@ void type_torchtitan(const Typing& of, Typed& typed) {
   say("data_parallel_shard_degree", -1);
   say("fsdp_reshard_after_forward", piped || !of.spec.reshard_after_forward ? "never" : "always");
   say("tensor_parallel_degree", split.tensor);
+  say("expert_parallel_degree", where(split.experts > 1, split.experts));
   say("enable_async_tensor_parallel", where(split.tensor > 1, split.overlap_tensor));
   say("pipeline_parallel_degree", split.pipeline);
   say("pipeline_parallel_schedule", where(piped, kSchedules[static_cast<int>(split.schedule)]));
@@ -99,7 +130,7 @@ void type_torchtitan(const Typing& of, Typed& typed) {
     typed.remarks.push_back(
         fmt::format("torchtitan has no flavor of {} blocks, {} wide; add one to torchtitan/models/llama3/__init__.py.",
                     model.num_hidden_layers, model.hidden_size));
-  if (model.learned_positions || !model.gated_mlp)
+  if (flavor == nullptr && (model.learned_positions || !model.gated_mlp))
     typed.remarks.emplace_back("torchtitan's llama3 has rotary positions, RMS norms and a gate; this model has not.");
   if (piped && !known)
     typed.remarks.emplace_back("torchtitan cannot be told these blocks of each chunk: it shares them in its own way.");

@@ -16,6 +16,7 @@
 #include "models/read/parts.hpp"
 #include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
+#include "models/spec/not_modelled.hpp"
 
 namespace accosim {
 namespace {
@@ -428,46 +429,40 @@ struct Unmodelled {
   const char* what;
   double harmless = 0;  ///< a number up to which it changes nothing
 };
-constexpr const char* kExperts = "mixture-of-experts models are";
-constexpr const char* kLatent = "multi-head latent attention is";
-constexpr const char* kNextTokens = "multi-token prediction is";
-constexpr const char* kParts = "models with an encoder of their own are";
 constexpr const char* kLora = "LoRA belongs to the training (\"lora\"), and here it is";
-constexpr const char* kAdapters = "adapters are";
-constexpr const char* kQuantised = "quantised weights are";
 constexpr Unmodelled kUnmodelled[] = {
-    {"num_local_experts", kExperts, 1},
-    {"num_experts", kExperts, 1},
-    {"n_routed_experts", kExperts, 1},
-    {"n_shared_experts", kExperts},
-    {"num_experts_per_tok", kExperts, 1},
-    {"num_experts_per_token", kExperts, 1},
-    {"moe_", kExperts, 1},
-    {"q_lora_rank", kLatent},
-    {"kv_lora_rank", kLatent},
-    {"qk_rope_head_dim", kLatent},
-    {"qk_nope_head_dim", kLatent},
-    {"v_head_dim", kLatent},
-    {"num_nextn_predict_layers", kNextTokens},
+    {"num_local_experts", lacking::kExperts, 1},
+    {"num_experts", lacking::kExperts, 1},
+    {"n_routed_experts", lacking::kExperts, 1},
+    {"n_shared_experts", lacking::kExperts},
+    {"num_experts_per_tok", lacking::kExperts, 1},
+    {"num_experts_per_token", lacking::kExperts, 1},
+    {"moe_", lacking::kExperts, 1},
+    {"q_lora_rank", lacking::kLatent},
+    {"kv_lora_rank", lacking::kLatent},
+    {"qk_rope_head_dim", lacking::kLatent},
+    {"qk_nope_head_dim", lacking::kLatent},
+    {"v_head_dim", lacking::kLatent},
+    {"num_nextn_predict_layers", lacking::kNextTokens},
     {"lora_", kLora},
     {"use_lora", kLora},
     {"use_dora", kLora},
-    {"use_peft", kAdapters},
-    {"peft_", kAdapters},
-    {"adapter", kAdapters},
-    {"adapters", kAdapters},
-    {"adapter_", kAdapters},
-    {"quantization", kQuantised},
-    {"quantization_", kQuantised},
-    {"quant_method", kQuantised},
-    {"load_in_4bit", kQuantised},
-    {"load_in_8bit", kQuantised},
-    {"bnb_", kQuantised},
-    {"gptq_", kQuantised},
-    {"awq_", kQuantised},
-    {"vision_config", kParts},
-    {"audio_config", kParts},
-    {"is_encoder_decoder", kParts},
+    {"use_peft", lacking::kAdapters},
+    {"peft_", lacking::kAdapters},
+    {"adapter", lacking::kAdapters},
+    {"adapters", lacking::kAdapters},
+    {"adapter_", lacking::kAdapters},
+    {"quantization", lacking::kQuantised},
+    {"quantization_", lacking::kQuantised},
+    {"quant_method", lacking::kQuantised},
+    {"load_in_4bit", lacking::kQuantised},
+    {"load_in_8bit", lacking::kQuantised},
+    {"bnb_", lacking::kQuantised},
+    {"gptq_", lacking::kQuantised},
+    {"awq_", lacking::kQuantised},
+    {"vision_config", lacking::kEncoders},
+    {"audio_config", lacking::kEncoders},
+    {"is_encoder_decoder", lacking::kEncoders},
     {"add_cross_attention", "cross-attention is"},
     {"reorder_and_upcast_attn", "attention's scores in fp32 are"},
     {"alibi", "positions by ALiBi are"},
@@ -495,9 +490,10 @@ std::string switched_on(const JsonValue& value, double harmless) {
 /// the first key is told, or of all together where nothing else can be told of the family.
 void refuse_unmodelled(ObjectReader& config, const ModelFamily* known) {
   std::vector<std::string> told;
-  if (known != nullptr && known->experts.count != nullptr) told.insert(told.end(), {kExperts, kNextTokens});
-  if (known != nullptr && known->latent) told.emplace_back(kLatent);
-  if (known != nullptr && known->released_narrow) told.emplace_back(kQuantised);
+  if (known != nullptr && known->experts.count != nullptr)
+    told.insert(told.end(), {lacking::kExperts, lacking::kNextTokens});
+  if (known != nullptr && known->latent) told.emplace_back(lacking::kLatent);
+  if (known != nullptr && known->released_narrow) told.emplace_back(lacking::kQuantised);
   for (const Unmodelled& entry : kUnmodelled) {
     if (std::find(told.begin(), told.end(), entry.what) != told.end()) continue;
     for (const JsonMember& member : config.value().members) {

@@ -324,6 +324,16 @@ const ModelFamily& plain_family(bool gated) {
   });
 }
 
+const ModelFamily& expert_family(bool latent, bool shared, bool listed) {
+  return row_with("has such experts", [&](const ModelFamily& row) {
+    const ExpertKeys& keys = row.experts;
+    const bool plain = !row.attention_sinks && row.query_key_norm != QueryKeyNorm::kByWidth;
+    const bool same =
+        (keys.shared_inner_size != nullptr) == shared && (shared || listed == (keys.dense_layers != nullptr));
+    return keys.count != nullptr && row.latent == latent && (latent || (plain && same));
+  });
+}
+
 const ModelFamily& measured_family() {
   return row_with("is measured", [](const ModelFamily& row) { return row.measured; });
 }

@@ -130,6 +130,9 @@ int positions_of(const Model& model);
 
 /// The first row of a decoder with a gate in its MLP, or without, that attends to all earlier tokens.
 const ModelFamily& plain_family(bool gated);
+/// The first row with experts and this; `listed`: which layers have none is a list, `shared`: every token passes one
+/// too.
+const ModelFamily& expert_family(bool latent, bool shared, bool listed);
 /// The row with `measured`, and that with `accocal`.
 const ModelFamily& measured_family();
 const ModelFamily& accocal_family();

@@ -32,8 +32,8 @@ std::vector<Option> launch_options() {
                       "Of a launch script whose model is not known by its name: its config.json, or a shipped model",
                       "FILE"),
           texts_option("--with",
-                       "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of a variable that it "
-                       "does not set or of a key of its configuration; may be repeated",
+                       "Of a launch script: arguments behind its trainer's own, or NAME=VALUE of one of its variables "
+                       "or of a key of its configuration; may be repeated",
                        "TEXT")};
 }
 

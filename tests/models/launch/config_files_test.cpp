@@ -109,6 +109,39 @@ const Case kCases[] = {
      "/schedules/0/reshard_after_forward", "false"},
     {"titan_operators", "a.toml", kTitan + "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n",
      "/training/activation_recompute", "\"selective_op\""},
+    // The release is known by its names: 2025-02 has a fused AdamW, 2025-08 recomputes to the end of a block.
+    {"titan_is_fused", "a.toml", kTitan, "/training/optimizer_implementation", "\"fused\""},
+    {"titan_was_not_fused", "a.toml", kTitan + "[training]\ndata_parallel_shard_degree = -1\n",
+     "/training/optimizer_implementation", "\"foreach\""},
+    {"titan_recomputes_to_the_end", "a.toml", kTitan + "[activation_checkpoint]\nmode = 'full'\n",
+     "/training/activation_recompute", "\"full\""},
+    {"titan_stopped_early", "a.toml", kTitan + "[activation_checkpoint]\nmode = 'full'\n[training]\ncompile = true\n",
+     "/training/activation_recompute", "\"full_early_stop\""},
+    {"titan_stops_early", "a.toml", kTitan + "[activation_checkpoint]\nmode = 'full'\nearly_stop = true\n",
+     "/training/activation_recompute", "\"full_early_stop\""},
+    {"titan_of_other_models", "a.toml", "[model]\nname = 'qwen3'\nflavor = '14B'\n", "/model", "\"qwen3-14b\""},
+    {"titan_of_latent_attention", "a.toml", "[model]\nname = 'deepseek_v3'\nflavor = '16B'\n", "/model",
+     "\"deepseek-v2-lite\""},
+    // Stages keep their parameters, and pass micro-batches of one sequence on: 8 of the local batch.
+    {"titan_in_stages", "a.toml", kTitan + "[parallelism]\npipeline_parallel_degree = 2\n", "/schedules/0/name",
+     "\"zero1\""},
+    {"titan_passes_single_sequences", "a.toml",
+     kTitan + "[training]\nlocal_batch_size = 8\n[parallelism]\npipeline_parallel_degree = 2\n",
+     "/training/micro_batch_size", "1"},
+    {"titan_passed_as_many_as_stages", "a.toml",
+     kTitan + "[training]\nbatch_size = 8\n[experimental]\npipeline_parallel_degree = 2\n",
+     "/training/micro_batch_size", "4"},
+    // 32 blocks and 1 and 3 more in 4 equal parts of 9
+    {"titan_shares_blocks", "a.toml",
+     kTitan + "[parallelism]\npipeline_parallel_degree = 4\npipeline_parallel_first_stage_less_layers = 1\n"
+              "pipeline_parallel_last_stage_less_layers = 3\n",
+     "/training/parallel/stage_layers", "[8,9,9,6]"},
+    {"foundrys_gelu", "a.yaml", kFoundry, "/model/activation_function", "\"gelu\""},
+    {"bridges_experts_over_ranks", "a.yaml",
+     "train: {global_batch_size: 32, micro_batch_size: 1}\ndataset: {seq_length: 512}\n"
+     "model: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, vocab_size: 100, gated_linear_unit: true, "
+     "num_moe_experts: 8, expert_model_parallel_size: 4}\n",
+     "/training/parallel/expert_parallel_size", "4"},
     {"titan_every_second_block", "a.toml", kTitan, "/training/recompute_every", "2"},
     {"titan_compiles_before_0_2", "a.toml", kTitan + "[training]\ncompile = true\n", "/training/implementation",
      "\"compiled\""},
@@ -278,10 +311,12 @@ TEST(ConfigFile, RefusesByNameWhatIsNotModelled) {
             std::string::npos);
   EXPECT_NE(refusal(kTitan + "[parallelism]\ncontext_parallel_degree = 2\n", "a.toml").find("context"),
             std::string::npos);
-  EXPECT_NE(refusal(kTitan + "[parallelism]\npipeline_parallel_degree = 2\n", "a.toml")
-                .find("FSDP is not modelled in a pipeline; add --with '--parallelism.data_parallel_shard_degree 1'"),
-            std::string::npos);
-  EXPECT_NE(refusal("[model]\nname = \"deepseek_v3\"\nflavor = \"671B\"\n", "a.toml").find("add --model"),
+  EXPECT_NE(
+      refusal(kTitan + "[parallelism]\npipeline_parallel_degree = 2\nfsdp_reshard_after_forward = 'always'\n", "a.toml")
+          .find("FSDP that frees its parameters is not modelled in a pipeline; write never"),
+      std::string::npos);
+  EXPECT_NE(refusal("[model]\nname = \"llama4\"\nflavor = \"17bx16e\"\n", "a.toml")
+                .find("llama4 is not modelled yet: it is a mixture of experts"),
             std::string::npos);
   EXPECT_NE(refusal("model_name_or_path: gpt2\ncutoff_len: 5\n", "a.yaml").find("finetuning_type lora: adapters"),
             std::string::npos);  // the default
@@ -292,7 +327,7 @@ TEST(ConfigFile, RefusesByNameWhatIsNotModelled) {
                 .find("device_train_microbatch_size is \"auto\"; write a number, such as --with "
                       "'device_train_microbatch_size=1'"),
             std::string::npos);
-  EXPECT_NE(refusal(kNemo + "  num_moe_experts: 8\n", "a.yaml").find("experts"), std::string::npos);
+  EXPECT_NE(refusal(kNemo + "  num_moe_experts: 8\n", "a.yaml").find("without --swiglu"), std::string::npos);
   EXPECT_NE(refusal(accelerated("distributed_type: DEEPSPEED\ndeepspeed_config: {zero_stage: 3, "
                                 "offload_param_device: cpu}"),
                     "run.sh")

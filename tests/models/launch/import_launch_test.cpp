@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,12 @@ namespace {
 const std::string kModel =
     "--num-layers 8 --hidden-size 1024 --num-attention-heads 16 --seq-length 2048 --vocab-size 50257 ";
 const std::string kBase = kModel + "--micro-batch-size 2 --global-batch-size 256 --train-iters 10 --bf16 ";
+
+const std::string kLatent = "--multi-latent-attention --kv-lora-rank 512 ";
+/// A gate, and 16 experts of 512 of which a token goes to 2.
+const std::string kExperts = kBase +
+                             "--swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear "
+                             "--num-experts 16 --moe-ffn-hidden-size 512 ";
 
 ImportedLaunch imported(const std::string& arguments, const LaunchOptions& options = {"dgx-h100-4x8"}) {
   return import_launch("torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py " + arguments + "\n", "train.sh",
@@ -129,6 +137,36 @@ const Case kCases[] = {
      "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
      "/training/parallel/stage_layers", "[1,2,2,2,2,2,2,1]"},
     {"one_expert_is_none", "--num-experts 1 --moe-loss-coeff 0.01", "/model/model_type", "\"gpt2\""},
+    {"experts", kExperts, "/model/num_local_experts", "16"},
+    {"experts_of_a_token", kExperts + "--moe-router-topk 4", "/model/num_experts_per_tok", "4"},
+    {"experts_of_a_token_by_default", kExperts, "/model/num_experts_per_tok", "2"},
+    {"size_of_experts", kExperts, "/model/intermediate_size", "512"},
+    {"size_of_experts_beside_an_mlp", kExperts + "--moe-shared-expert-intermediate-size 1024",
+     "/model/moe_intermediate_size", "512"},
+    {"shared_experts", kExperts + "--moe-shared-expert-intermediate-size 1024",
+     "/model/shared_expert_intermediate_size", "1024"},
+    {"every_second_layer", kExperts + "--moe-layer-freq 2", "/model/mlp_only_layers", "[1,3,5,7]"},
+    {"a_list_of_layers", kExperts + "--moe-layer-freq '([0]*3+[1]*5)'", "/model/mlp_only_layers", "[0,1,2]"},
+    {"a_list_twice", kExperts + "--moe-layer-freq '([0]+[1])*4'", "/model/mlp_only_layers", "[0,2,4,6]"},
+    {"experts_over_ranks", kExperts + "--expert-model-parallel-size 8", "/training/parallel/expert_parallel_size", "8"},
+    {"latent_attention", kExperts + kLatent, "/model/kv_lora_rank", "512"},
+    {"latent_attention_by_default", kExperts + kLatent, "/model/qk_nope_head_dim", "128"},
+    {"first_layers_of_it", kExperts + kLatent + "--moe-layer-freq '[0]*1+[1]*7'", "/model/first_k_dense_replace", "1"},
+    {"shared_experts_of_it", kExperts + kLatent + "--moe-shared-expert-intermediate-size 1024",
+     "/model/n_shared_experts", "2"},
+    // Names that Megatron-LM had until 2022: attention of separate products, slices between stages, PyTorch's DDP
+    {"older_attention", "--DDP-impl local", "/training/attention", "\"naive\""},
+    {"older_messages", "--DDP-impl local --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2",
+     "/training/parallel/scatter_gather_p2p", "true"},
+    {"older_whole_messages",
+     "--DDP-impl local --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 "
+     "--no-scatter-gather-tensors-in-pipeline",
+     "/training/parallel/scatter_gather_p2p", "-"},
+    {"pytorchs_buckets", "--DDP-impl torch", "/schedules/0/bucket_cap_mb", "25"},
+    // 32 GPUs in 2 stages are 16 data-parallel ranks, of which 2 instances are a node's GPUs each
+    {"instances_of_a_stage",
+     "--use-distributed-optimizer --pipeline-model-parallel-size 2 --num-distributed-optimizer-instances 2",
+     "/schedules/0/shard_group", "\"node\""},
     {"deepspeed", "--deepspeed --zero-stage 1", "/training/framework", "\"deepspeed\""},
     {"deepspeed_stage", "--deepspeed --zero-stage 1", "/schedules/0/name", "\"zero1\""},
     {"compared_with_acco", "", "/schedules/1/name", "\"acco\""},
@@ -138,17 +176,88 @@ INSTANTIATE_TEST_SUITE_P(All, MegatronArguments, testing::ValuesIn(kCases),
                          [](const auto& each) { return each.param.name; });
 
 TEST(ImportLaunch, RefusesByNameWhatIsNotModelled) {
-  EXPECT_NE(refusal(kBase + "--num-experts 8").find("train.sh:1: --num-experts 8: experts are not modelled yet"),
+  EXPECT_NE(refusal(kBase + "--num-experts 8").find("train.sh:1: --num-experts without --swiglu is not modelled yet"),
             std::string::npos);
   EXPECT_EQ(refusal(kBase + "--num-experts 1 --context-parallel-size 1"), "");
   EXPECT_NE(refusal(kBase + "--context-parallel-size 2").find("context parallelism"), std::string::npos);
-  EXPECT_NE(refusal(kBase + "--multi-latent-attention --mtp-num-layers 1").find("multi-token"), std::string::npos);
+  EXPECT_NE(refusal(kBase + "--mtp-num-layers 1")
+                .find("--mtp-num-layers 1: multi-token prediction is not modelled yet; leave it out"),
+            std::string::npos);
+  EXPECT_NE(refusal(kBase + "--context-parallel-size 2").find("is not modelled yet; write 1"), std::string::npos);
+  EXPECT_NE(refusal(kBase + "--multi-latent-attention").find("without experts is not modelled yet"), std::string::npos);
+  for (const char* const freq : {"0", "-1", "[1]*7", "([0]*3", "__import__('os')", "[1]*999999999", "((((((1))))))"})
+    EXPECT_NE(refusal(kExperts + "--moe-layer-freq \"" + freq + "\"").find("which is no list of 8 layers"),
+              std::string::npos)
+        << freq;
   EXPECT_NE(refusal(kBase + "--tensor-model-parallel-size 65536 --pipeline-model-parallel-size 65536")
                 .find("a replica of the model takes 4294967296"),
             std::string::npos);
-  EXPECT_NE(refusal(kBase + "--num-experts 8 --moe-loss-coeff 0.01").find("--moe-loss-coeff"), std::string::npos);
   EXPECT_NE(refusal(kBase + "--optimizer muon").find("AdamW"), std::string::npos);
   EXPECT_NE(refusal(kBase + "--micro-batch-size two").find("write a number"), std::string::npos);
+}
+
+TEST(ImportLaunch, ADispatcherOfItsOwnIsTold) {
+  const auto told = [](const std::string& more) {
+    std::string all;
+    for (const std::string& each : imported(kExperts + more).not_modelled) all += each + "\n";
+    return all;
+  };
+  EXPECT_NE(told("").find("the dispatcher allgather: priced as alltoall"), std::string::npos);  // the default
+  EXPECT_NE(told("--moe-token-dispatcher-type flex").find("the dispatcher flex"), std::string::npos);
+  EXPECT_EQ(told("--moe-token-dispatcher-type alltoall --moe-grouped-gemm"), "");
+  EXPECT_NE(told("--moe-expert-capacity-factor 1.5").find("beyond its capacity"), std::string::npos);
+}
+
+// 4 stages with 2 chunks each take micro-batches in groups of 4; ACCO's rounds, of half of an update, then have 2.
+TEST(ImportLaunch, AccoIsLeftOutWhereItCannotBeHad) {
+  const ImportedLaunch launch = imported(kModel +
+                                         "--micro-batch-size 1 --global-batch-size 32 --train-iters 10 --bf16 "
+                                         "--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2");
+  EXPECT_EQ(at(launch, "/schedules/0/name"), "\"ddp\"");
+  EXPECT_EQ(at(launch, "/schedules/1"), "-");
+  ASSERT_FALSE(launch.not_modelled.empty());
+  EXPECT_NE(launch.not_modelled.back().find("acco is left out: "), std::string::npos) << launch.not_modelled.back();
+}
+
+TEST(ImportLaunch, VariablesThatAreGivenWinAndMustBeThere) {
+  LaunchOptions given{"dgx-h100-4x8"};
+  given.with = {"B=4"};
+  const std::string run = "B=1\ntorchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py " + kBase;
+  EXPECT_EQ(at(import_launch(run + "--micro-batch-size $B\n", "train.sh", given), "/training/micro_batch_size"), "4");
+  given.with = {"MICRO=4"};
+  try {
+    import_launch(run, "train.sh", given);
+    FAIL();
+  } catch (const ScenarioError& error) {
+    EXPECT_NE(std::string(error.what()).find("MICRO=4: the script has no such variable"), std::string::npos);
+  }
+}
+
+TEST(ImportLaunch, FilesBesideAScriptAreSourcedAndSubmitted) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "accosim_sourced";
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
+  write("sizes.sh", "# sizes\nexport ARGS=\"" + kModel + " --bf16 --micro-batch-size ${B}\"\n");
+  write("job.sh", "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=8\nsrun python pretrain_gpt.py $ARGS\n");
+  const std::string source = (folder / "all.sh").string();
+  const LaunchOptions on{"dgx-h100-4x8"};
+  const ImportedLaunch plain =
+      import_launch("B=4\n. `pwd`/sizes.sh\nsrun torchrun pretrain_gpt.py $ARGS\n", source, on);
+  EXPECT_EQ(at(plain, "/training/micro_batch_size"), "4");
+  EXPECT_EQ(at(plain, "/origins/~1training~1sequence_length"), "\"" + source + ":2\"");
+  const ImportedLaunch submitted =
+      import_launch("B=4\nsource ./sizes.sh\nsbatch -p main --nodes=3 --export=ARGS job.sh\n", source, on);
+  EXPECT_EQ(at(submitted, "/cluster/nodes/0/count"), "3");  // its options win
+  EXPECT_EQ(at(submitted, "/training/micro_batch_size"), "4");
+  EXPECT_EQ(at(submitted, "/origins/~1training~1micro_batch_size"), "\"" + (folder / "job.sh").string() + ":3\"");
+  const ImportedLaunch given = import_launch(
+      "source ./sizes.sh\nB=2\nsbatch <<E\n#SBATCH --nodes=5\nsrun python pretrain_gpt.py $ARGS \\$X\nE\n", source, on);
+  EXPECT_EQ(at(given, "/cluster/nodes/0/count"), "5");
+  EXPECT_EQ(at(given, "/origins/~1training~1sequence_length"), "\"" + source + ":5\"");
+  write("loop.sh", "sbatch loop.sh\n. ./loop.sh\n");
+  EXPECT_THROW(import_launch("sbatch loop.sh\n", source, on), ScenarioError);
+  EXPECT_THROW(import_launch(". ./loop.sh\n", source, on), ScenarioError);
+  EXPECT_THROW(import_launch("source /etc/passwd\n", source, on), ScenarioError);  // nothing outside is read
 }
 
 TEST(ImportLaunch, AsksForWhatNoScriptSays) {
@@ -290,6 +399,34 @@ TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
     } catch (const ScenarioError& error) {
       EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
     }
+}
+
+TEST(ImportLaunch, ShardsOfANodeAndBucketsInElements) {
+  const auto written = [](const std::string& zero, const std::string& type) {
+    return import_launch("cat <<E > ds.json\n{\"zero_optimization\": {" + zero + "}, \"bf16\": {\"enabled\": " + type +
+                             "}}\nE\ndeepspeed --num_gpus 8 run_clm.py --model_name_or_path gpt2 --deepspeed ds.json "
+                             "--per_device_train_batch_size 1 --block_size 512 --max_steps 1",
+                         "train.sh", {.cluster = "dgx-h100-4x8"});
+  };
+  const std::string buckets = "\"stage\": 2, \"allgather_bucket_size\": 1048576";
+  EXPECT_EQ(at(written(buckets, "true"), "/schedules/0/gather_bucket_mb"), "2.0");
+  EXPECT_EQ(at(written(buckets, "false"), "/schedules/0/gather_bucket_mb"), "4.0");  // fp32
+  EXPECT_EQ(at(written("\"stage\": 3, \"mics_shard_size\": 8", "true"), "/schedules/0/shard_group"), "\"node\"");
+  EXPECT_EQ(at(written("\"stage\": 3, \"mics_shard_size\": -1", "true"), "/schedules/0/shard_group"), "-");
+  EXPECT_THROW(written("\"stage\": 3, \"mics_shard_size\": 4", "true"), ScenarioError);
+}
+
+TEST(ImportLaunch, TrlsCommandIsATrainer) {
+  const LaunchOptions on{.cluster = "dgx-h100-4x8"};
+  const std::string rest = " --model_name_or_path gpt2 --per_device_train_batch_size 3 --max_length 512 --max_steps 1";
+  EXPECT_EQ(at(import_launch("trl sft" + rest, "train.sh", on), "/training/micro_batch_size"), "3");
+  EXPECT_EQ(at(import_launch("accelerate launch trl sft" + rest, "train.sh", on), "/training/micro_batch_size"), "3");
+  try {
+    import_launch("trl dpo" + rest, "train.sh", on);
+    FAIL();
+  } catch (const ScenarioError& error) {
+    EXPECT_NE(std::string(error.what()).find("trains by other passes"), std::string::npos);
+  }
 }
 
 TEST(ImportLaunch, DeepSpeedsConfigurationIsWhatTheScriptWrites) {

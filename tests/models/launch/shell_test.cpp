@@ -20,7 +20,7 @@ std::string words_of(const ShellCommand& command) {
 }
 
 std::string words(const std::string& script, const std::map<std::string, std::string>& given = {}) {
-  const ShellScript read = read_shell(script, "train.sh", given);
+  const ShellScript read = read_shell(script, "train.sh", {given});
   return read.commands.empty() ? "" : words_of(read.commands.back());
 }
 
