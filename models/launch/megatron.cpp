@@ -40,6 +40,7 @@ class Reader {
   }
 
   void read() {
+    read_adapters(flags_, draft_);
     read_model();
     read_batch();
     read_precision();

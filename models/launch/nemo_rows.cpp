@@ -7,6 +7,9 @@ namespace {
 constexpr const char* kExperts = "experts are not modelled yet; give a configuration of a dense model";
 constexpr const char* kContexts = "context parallelism is not modelled yet; write 1";
 constexpr const char* kOtherOptimizer = "of optimizers only AdamW is modelled";
+constexpr const char* kAdapters =
+    "of adapters only LoRA's are modelled yet, of one rank beside whole products of all blocks; leave it out";
+constexpr const char* kAdapterDropout = "a kernel each way before each adapter";
 constexpr const char* kNvfp4 = "fp4 is not modelled yet; write bf16_mixed";
 
 // "model." is taken away before.
@@ -54,9 +57,12 @@ constexpr TrainerRow kNemo[] = {
     {"trainer.num_nodes", KeyUse::kTaken, "launcher-nodes"},
     {"context_parallel_size", KeyUse::kRefused, kContexts, "1"},
     {"num_moe_experts expert_model_parallel_size", KeyUse::kRefused, kExperts, "1"},
-    {"peft.peft_scheme", KeyUse::kRefused,
-     "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
-     "the scenario"},
+    {"peft.peft_scheme=lora|qlora", KeyUse::kTaken, "adapters"},
+    {"peft.lora_tuning.adapter_dim", KeyUse::kTaken, "lora-rank"},
+    {"peft.lora_tuning.target_modules", KeyUse::kTaken, "lora-targets"},
+    {"data.train_ds.max_seq_length", KeyUse::kTaken, "seq-length"},
+    {"peft.lora_tuning.adapter_dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"peft.peft_scheme peft.lora_tuning.layer_selection peft.lora_tuning.weight_tying", KeyUse::kRefused, kAdapters},
     {"gradient_accumulation_fusion=false", KeyUse::kNotModelled, "a pass over each weight's gradient"},
     {"bias_activation_fusion=false bias_dropout_add_fusion=false masked_softmax_fusion=false", KeyUse::kNotModelled,
      "one more kernel a block"},
@@ -119,9 +125,14 @@ constexpr TrainerRow kBridge[] = {
     {"optimizer.optimizer", KeyUse::kTaken, "optimizer"},
     {"optimizer.optimizer_cpu_offload", KeyUse::kTaken, "optimizer-cpu-offload"},
     {"optimizer.use_precision_aware_optimizer", KeyUse::kNotModelled, "the optimizer's states would take less memory"},
-    {"peft peft_scheme peft.", KeyUse::kRefused,
-     "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
-     "the scenario"},
+    {"peft=lora peft_scheme=lora mode=lora peft._target_=megatron.bridge.peft.lora.LoRA", KeyUse::kTaken,
+     "adapters=true"},
+    {"peft=none|null peft_scheme=none|null", KeyUse::kTaken, "adapters=false"},
+    {"peft.dim", KeyUse::kTaken, "lora-rank adapters=true"},
+    {"peft.target_modules", KeyUse::kTaken, "lora-targets"},
+    {"peft.dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"peft.alpha peft.dropout_position peft.lora_A_init_method peft.lora_B_init_method", KeyUse::kNoEffect},
+    {"peft peft_scheme mode=dora peft.", KeyUse::kRefused, kAdapters},
     {"nodes num_nodes", KeyUse::kTaken, "launcher-nodes"},
     {"gpus_per_node", KeyUse::kTaken, "launcher-devices"},
     {"num_gpus ng", KeyUse::kTaken, "launcher-gpus"},
