@@ -193,10 +193,11 @@ class Words {
     const RunResult &one = results_[first], &other = results_[second];
     const double apart = 1 / standing_.times[near] - 1;
     const bool same_batch = std::abs(one.samples_per_update / other.samples_per_update - 1) < kSame;
-    return fmt::format("{} and {} cannot be told apart: {} and {}, {}{}, less than the error of a prediction.{}",
-                       beginning(one), named(other), time_in_words(one), human_clock(other.total_time),
-                       apart < kSame ? "the same" : fmt::format("{:.0f} % apart", 100 * apart),
-                       same_batch ? "" : " at equal global batch", over_baseline_too(one, other));
+    return fmt::format("{} and {} cannot be told apart: {} and {}, {}{}{} the error of a prediction.{}", beginning(one),
+                       named(other), time_in_words(one), human_clock(other.total_time),
+                       apart < kSame ? "equal" : fmt::format("{:.0f} % apart", 100 * apart),
+                       same_batch ? "" : " at equal global batch", apart < kSame ? " within" : ", less than",
+                       over_baseline_too(one, other));
   }
 
   /// " The first is 1.20 times as fast as zero1 (1.08 to 1.33)."

@@ -103,6 +103,8 @@ inline constexpr const char* kMemoryGroup = "memory";
 inline constexpr const char* kSplitGroup = "training step of a split model";
 /// Of GPUs of several kinds in one job, models split or whole; no fit of constants uses them.
 inline constexpr const char* kMixedGroup = "training step of mixed GPUs";
+/// Of adapters (LoRA), whose base is frozen, models split or whole; no fit uses them.
+inline constexpr const char* kAdapterGroup = "training step of adapters";
 inline constexpr const char* kSplitMemoryGroup = "memory of a split model";
 inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";

@@ -12,6 +12,7 @@
 
 #include "models/base/json.hpp"
 #include "models/base/reader.hpp"
+#include "models/base/text.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"
@@ -32,12 +33,14 @@ constexpr Forms kMegatron = bit(LaunchForm::kMegatron) | bit(LaunchForm::kBridge
 struct FormRow {
   Framework framework;
   const char* title;
-  const char* nearest;  ///< why another schedule is the nearest
+  const char* nearest;             ///< why another schedule is the nearest
+  const char* adapters = nullptr;  ///< why none can be trained
 };
 constexpr FormRow kForms[] = {
-    {Framework::kMegatron, "Megatron-LM",
-     "Megatron-LM shards the optimizer's states, or with Megatron-FSDP everything"},
-    {Framework::kPytorch, "torchtitan", "torchtitan shards with fully_shard; its DDP trains fp32 under autocast"},
+    {Framework::kMegatron, "Megatron-LM", "Megatron-LM shards the optimizer's states, or with Megatron-FSDP everything",
+     "pretrain_gpt.py trains all weights, and Megatron-Bridge has LoRA"},
+    {Framework::kPytorch, "torchtitan", "torchtitan shards with fully_shard; its DDP trains fp32 under autocast",
+     "it trains all weights"},
     {Framework::kDeepspeed, "DeepSpeed", "DeepSpeed shards by its stage"},
     {Framework::kPytorch, "PyTorch", "PyTorch has no ZeRO-1 of buckets; fully_shard without reshard is nearest"},
     {Framework::kMegatron, "Megatron-Bridge", "Megatron-Bridge shards the optimizer's states, or everything"},
@@ -76,6 +79,9 @@ constexpr Value kValues[] = {
     {kMegatron, "optimizer_implementation", "foreach", "fused", "its AdamW is one kernel"},
     {kTitan, "dropout", "!0", "0", "its models have no dropout"},
     {kTitan, "gradient_clipping", "false", "true", "it always takes the gradients' norm"},
+    {kMegatron | kTitan, "loss", "!whole", "whole", "its logits are whole"},
+    {kDeepspeed, "loss", "chunked cut", "fused_linear", "the Trainer has Liger's kernels"},
+    {kMegatron, "lora/base_dtype", "nf4", "parameters", "its frozen weights are in the products' type"},
     {kAll, "balance", "!none", "none", kAlike},
     {kDeepspeed | kFsdp2, "parallel", "!null", "null", "a GPU has the whole model there, or a shard of it"},
     {kTitan, "parallel/expert_parallel_size", "!1", "1", "experts over the ranks of fully_shard are not modelled yet",
@@ -171,6 +177,15 @@ std::optional<ScheduleSpec> read_on(const Training& training, const std::optiona
   Diagnostics diagnostics;
   ScheduleSpec spec = read_schedule(entry, "", training, cluster, diagnostics);
   return diagnostics.errors.empty() ? std::optional(std::move(spec)) : std::nullopt;
+}
+
+void check_adapters(LaunchForm form) {
+  std::vector<std::string> others;
+  for (const LaunchForm each : values_of<LaunchForm>())
+    if (kForms[static_cast<std::size_t>(each)].adapters == nullptr) others.emplace_back(name_of(each));
+  if (const char* const none = kForms[static_cast<std::size_t>(form)].adapters; none != nullptr)
+    throw ScenarioError({fmt::format("{} has no LoRA: {}; leave \"lora\" out, or ask for {}", title_of(form), none,
+                                     in_words(others, " or "))});
 }
 
 /// What the scenario's framework does by itself is kept where another one does something else.
@@ -302,6 +317,7 @@ JsonValue resolved_entry(const LoadedScenario& loaded, const std::string& label)
 
 Nearest nearest_to(LaunchForm form, const LoadedScenario& loaded, JsonValue entry) {
   Nearest nearest;
+  if (loaded.scenario.training.lora.on()) check_adapters(form);
   replace_values(form, loaded, parsed(loaded.resolved()), nearest);
   Scenario ground;
   try {

@@ -42,6 +42,7 @@ class Reader {
   }
 
   void read() {
+    read_adapters(flags_, draft_);
     read_model();
     read_batch();
     read_precision();

@@ -5,6 +5,8 @@
 namespace accosim {
 namespace {
 
+constexpr const char* kAdapterDropout = "a kernel each way before each adapter";
+
 // "model." is taken away before.
 constexpr TrainerRow kNemo[] = {
     {"micro_batch_size global_batch_size tensor_model_parallel_size pipeline_model_parallel_size encoder_seq_length "
@@ -52,9 +54,13 @@ constexpr TrainerRow kNemo[] = {
     {"num_moe_experts", KeyUse::kTaken, "num-experts"},
     {"expert_model_parallel_size", KeyUse::kTaken, "expert-model-parallel-size"},
     {"moe_router_topk moe_grouped_gemm moe_token_dispatcher_type"},
-    {"peft.peft_scheme", KeyUse::kRefused,
-     "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
-     "the scenario"},
+    {"peft.peft_scheme=lora|qlora", KeyUse::kTaken, "adapters"},
+    {"peft.lora_tuning.adapter_dim", KeyUse::kTaken, "lora-rank"},
+    {"peft.lora_tuning.target_modules", KeyUse::kTaken, "lora-targets"},
+    {"data.train_ds.max_seq_length", KeyUse::kTaken, "seq-length"},
+    {"peft.lora_tuning.adapter_dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"peft.peft_scheme peft.lora_tuning.layer_selection peft.lora_tuning.weight_tying", KeyUse::kRefused,
+     lacking::kOtherAdapters},
     {"gradient_accumulation_fusion=false", KeyUse::kNotModelled, "a pass over each weight's gradient"},
     {"bias_activation_fusion=false bias_dropout_add_fusion=false masked_softmax_fusion=false", KeyUse::kNotModelled,
      "one more kernel a block"},
@@ -126,9 +132,14 @@ constexpr TrainerRow kBridge[] = {
     {"optimizer.optimizer", KeyUse::kTaken, "optimizer"},
     {"optimizer.optimizer_cpu_offload", KeyUse::kTaken, "optimizer-cpu-offload"},
     {"optimizer.use_precision_aware_optimizer", KeyUse::kNotModelled, "the optimizer's states would take less memory"},
-    {"peft peft_scheme peft.", KeyUse::kRefused,
-     "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
-     "the scenario"},
+    {"peft=lora peft_scheme=lora mode=lora peft._target_=megatron.bridge.peft.lora.LoRA", KeyUse::kTaken,
+     "adapters=true"},
+    {"peft=none|null peft_scheme=none|null", KeyUse::kTaken, "adapters=false"},
+    {"peft.dim", KeyUse::kTaken, "lora-rank adapters=true"},
+    {"peft.target_modules", KeyUse::kTaken, "lora-targets"},
+    {"peft.dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"peft.alpha peft.dropout_position peft.lora_A_init_method peft.lora_B_init_method", KeyUse::kNoEffect},
+    {"peft peft_scheme mode=dora peft.", KeyUse::kRefused, lacking::kOtherAdapters},
     {"nodes num_nodes", KeyUse::kTaken, "launcher-nodes"},
     {"gpus_per_node", KeyUse::kTaken, "launcher-devices"},
     {"num_gpus ng", KeyUse::kTaken, "launcher-gpus"},

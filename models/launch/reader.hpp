@@ -21,6 +21,9 @@ struct Launched {
 void read_megatron(const Launched& launched, Flags& flags, Draft& draft);
 void read_torch(const Launched& launched, Flags& flags, Draft& draft);
 
+/// Low-rank adapters (LoRA, QLoRA) where they alone are trained; else false.
+bool read_adapters(Flags& flags, Draft& draft);
+
 /// GPUs that one replica of the model takes.
 std::int64_t gpus_of_a_replica(Flags& flags);
 

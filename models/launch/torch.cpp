@@ -46,6 +46,7 @@ class Reader {
     tensor_ = flags_.count({"tensor-model-parallel-size"}).value_or(1);
     stages_ = flags_.count({"pipeline-model-parallel-size"}).value_or(1);
     ranks_ = launched_.gpus / tensor_ / stages_;
+    adapters_ = read_adapters(flags_, draft_);
     read_model();
     read_batch();
     read_precision();
@@ -183,6 +184,7 @@ class Reader {
     const std::string mixed = dtype_of(flags_.text({"fsdp-param-dtype"}).value_or(""));
     stored_ = dtype_of(flags_.text({"torch-dtype"}).value_or(""));
     autocast_ = bf16 ? "bf16" : fp16 ? "fp16" : mixed == "fp32" ? "" : mixed;
+    if (stored_.empty() && adapters_ && flags_.on("base-as-computed")) stored_ = autocast_;
     if (stored_.empty()) stored_ = "fp32";
     set("/training/precision", stored_, {"torch-dtype"});
     if (autocast_.empty() && stored_ == "fp32" && tf32) set("/training/precision", "tf32", {"tf32"});
@@ -199,6 +201,8 @@ class Reader {
       set("/training/optimizer_implementation", "fused", {"optim"});
     else if (optimizer == "paged_adamw_32bit" || optimizer == "paged_adamw")
       draft_.not_modelled(flags_.place({"optim"}), "states of the optimizer may be paged to the host");
+    else if (adapters_ && optimizer.find("8bit") != std::string::npos)
+      draft_.not_modelled(flags_.place({"optim"}), "states of the adapters would be in 8 bits, which saves little");
     else if (optimizer != "adamw_torch" && optimizer != "adamw_hf")
       draft_.refuse(flags_.place({"optim"}),
                     fmt::format("{} {}: of optimizers only AdamW is modelled", flags_.written("optim"), optimizer));
@@ -211,6 +215,8 @@ class Reader {
     if (how == "for-loop")
       draft_.not_modelled(flags_.place({"optimizer-implementation"}), "the optimizer would step each tensor by itself");
     if (flags_.on("torch-compile")) set("/training/implementation", "compiled", {"torch-compile"});
+    if (const std::optional<std::string> loss = flags_.text({"loss"}); loss && tensor_ == 1)
+      set("/training/loss", *loss, {"loss"});
     const std::string attention = flags_.text({"attn-implementation"}).value_or("sdpa");
     set("/training/attention",
         attention == "eager" || attention == "torch" ? "naive"
@@ -297,8 +303,8 @@ class Reader {
     }
     if (fsdp && read_fsdp(words + " " + strategy)) return;
     if (!autocast_.empty()) set("/training/autocast", autocast_, {"bf16", "fp16", "fsdp-param-dtype"});
-    // PyTorch's AdamW has states of the parameters' type, and no copy of them.
-    if (stored_ != "fp32") set("/schedules/0/optimizer_dtype", stored_, {"torch-dtype"});
+    // PyTorch's AdamW has states of the parameters' type, and no copy of them; PEFT keeps adapters in fp32.
+    if (stored_ != "fp32" && !adapters_) set("/schedules/0/optimizer_dtype", stored_, {"torch-dtype"});
     if (const std::optional<double> cap = flags_.number({"ddp-bucket-cap-mb"}))
       set("/schedules/0/bucket_cap_mb", *cap, {"ddp-bucket-cap-mb"});
     flags_.on("ddp-broadcast-buffers");
@@ -339,6 +345,9 @@ class Reader {
       return true;
     }
     set("/schedules/0/name", plain_schedule(Sharding::kParameters).name, who);
+    if (adapters_ && stored_ == "fp32" && !autocast_.empty())
+      draft_.not_modelled(flags_.place({"torch-dtype", "fsdp"}),
+                          "shards of the frozen weights would be in fp32: here they have the products' type");
     if (flags_.on("no-sync")) set("/schedules/0/sync", "last_micro_batch", who);
     if (has("shard_grad_op") || has("shard_zero2") || has(" 2 ") || has(" 5 ") ||
         (flags_.has("fsdp-reshard-after-forward") && !flags_.on("fsdp-reshard-after-forward")))
@@ -386,7 +395,7 @@ class Reader {
   Draft& draft_;
   int tensor_ = 1, stages_ = 1, ranks_ = 1, layers_ = 0;
   std::string autocast_, stored_;
-  bool fp8_ = false;
+  bool fp8_ = false, adapters_ = false;
 };
 
 }  // namespace

@@ -6,13 +6,8 @@
 namespace accosim {
 namespace {
 
-constexpr const char* kAdapters =
-    "adapters (LoRA) are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in the "
-    "scenario";
-constexpr const char* kQuantised =
-    "quantised weights are not read from launch files yet; leave them out and write \"training\": {\"lora\": ...} in "
-    "the scenario";
-constexpr const char* kLiger = "norms, positions, gate and loss would be fused";
+constexpr const char* kAdapterDropout = "a kernel each way before each adapter";
+constexpr const char* kLiger = "norms, positions and gate would be fused";
 
 constexpr TrainerRow kHuggingFace[] = {
     {"fsdp-reshard-after-forward=full_shard|shard_grad_op|no_shard|hybrid_shard|hybrid_shard_zero2", KeyUse::kTaken,
@@ -31,7 +26,7 @@ constexpr TrainerRow kHuggingFace[] = {
     {"attention-implementation", KeyUse::kTaken, "attn-implementation"},
     {"use-flash-attn use-flash-attn-2 use-flash-attention-2", KeyUse::kTaken, "attn-implementation=flash_attention_2"},
 
-    {"use-liger-kernel use-liger", KeyUse::kNotModelled, kLiger},
+    {"use-liger-kernel=true use-liger=true", KeyUse::kTaken, "loss=fused_linear", "", kLiger},
     {"torch-compile-", KeyUse::kNoEffect},
     {"fsdp-offload-params fsdp-cpu-offload fsdp-offload", KeyUse::kRefused, lacking::kOnHost},
     {"fsdp-activation-cpu-offload activation-offloading", KeyUse::kNotModelled,
@@ -41,8 +36,15 @@ constexpr TrainerRow kHuggingFace[] = {
      "fsdp-load-balanced-sharding fsdp-verbose fsdp-keep-low-precision-grads fsdp-flatten-parameters "
      "fsdp-final-state-dict-type fsdp-xla",
      KeyUse::kNoEffect},
-    {"lora- use-lora use-peft use-dora", KeyUse::kRefused, kAdapters},
-    {"load-in- bits", KeyUse::kRefused, kQuantised},
+    {"use-peft use-lora", KeyUse::kTaken, "adapters"},
+    {"lora-r lora-rank", KeyUse::kTaken, "lora-rank peft-asked"},
+    {"lora-target-modules lora-target", KeyUse::kTaken, "lora-targets"},
+    {"load-in-4bit bits=4", KeyUse::kTaken, "four-bits"},
+    {"use-bnb-nested-quant bnb-4bit-use-double-quant double-quant", KeyUse::kTaken, "nested-scales"},
+    {"bits=16|32 lora-alpha lora-bias lora-task-type use-rslora bnb-4bit-", KeyUse::kNoEffect},
+    {"lora-dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"lora- use-dora modules-to-save", KeyUse::kRefused, lacking::kOtherAdapters},
+    {"load-in- bits", KeyUse::kRefused, lacking::kOtherQuantised},
     {"sp-size cp-size parallelism-config.cp-size parallelism-config.sp-size", KeyUse::kRefused, lacking::kContexts,
      "1"},
     {"parallelism-config.tp-size", KeyUse::kTaken, "tensor-model-parallel-size"},
@@ -95,15 +97,21 @@ constexpr TrainerRow kHuggingFace[] = {
 };
 
 constexpr TrainerRow kLlamaFactory[] = {
-    {"finetuning_type=full", KeyUse::kNoEffect},
-    {"finetuning_type=lora|oft", KeyUse::kRefused, kAdapters},
+    {"finetuning_type=full", KeyUse::kTaken, "adapters=false"},
+    {"finetuning_type=lora", KeyUse::kTaken, "adapters base-as-computed"},
+    {"finetuning_type=oft use_dora additional_target", KeyUse::kRefused, lacking::kOtherAdapters},
+    {"lora_rank", KeyUse::kTaken, "lora-rank"},
+    {"quantization_bit=4", KeyUse::kTaken, "four-bits"},
+    {"double_quantization", KeyUse::kTaken, "nested-scales"},
+    {"quantization_method=bnb|bitsandbytes quantization_type", KeyUse::kNoEffect},
     {"finetuning_type", KeyUse::kRefused,
      "a part of the weights alone is trained: give a configuration of full training"},
     {"stage=pt", KeyUse::kTaken, "packing=true"},
     {"stage=sft", KeyUse::kNoEffect},
     {"stage", KeyUse::kRefused, lacking::kOtherPasses},
     {"cutoff_len", KeyUse::kTaken, "max-seq-length may-pad"},
-    {"neat_packing", KeyUse::kTaken, "packing"},
+    {"neat_packing", KeyUse::kTaken, "packing", "",
+     "each sequence attends to itself alone: write training.sequence_lengths with \"separate\""},
     {"disable_gradient_checkpointing=true", KeyUse::kTaken, "gradient-checkpointing=false"},
     {"use_reentrant_gc", KeyUse::kTaken, "use-reentrant"},
     {"pure_bf16=true", KeyUse::kTaken, "bf16=false torch-dtype=bfloat16"},
@@ -111,15 +119,17 @@ constexpr TrainerRow kLlamaFactory[] = {
     {"flash_attn=fa3 attn=fa3", KeyUse::kTaken, "attn-implementation=flash_attention_3"},
     {"flash_attn=disabled attn=disabled", KeyUse::kTaken, "attn-implementation=eager"},
     {"flash_attn=auto|sdpa attn=auto|sdpa", KeyUse::kNoEffect},
-    {"quantization_bit quantization_method", KeyUse::kRefused, kQuantised},
+    {"quantization_bit quantization_method", KeyUse::kRefused, lacking::kOtherQuantised},
     {"use_galore use_apollo use_badam use_muon use_adam_mini", KeyUse::kRefused, lacking::kOptimizers},
     {"mixture_of_depths", KeyUse::kRefused, "mixtures of depths are not modelled yet; leave it out"},
-    {"enable_liger_kernel use_unsloth use_unsloth_gc", KeyUse::kNotModelled, kLiger},
+    {"enable_liger_kernel=true", KeyUse::kTaken, "loss=fused_linear", "", kLiger},
+    {"use_unsloth use_unsloth_gc", KeyUse::kNotModelled, "norms, positions, gate, loss and adapters would be fused"},
     {"sequence_parallel_size", KeyUse::kRefused, lacking::kContexts, "1"},
     {"tensor_model_parallel_size pipeline_model_parallel_size expert_model_parallel_size use_distributed_optimizer",
      KeyUse::kRefused, "LLaMA-Factory's Megatron is not read yet; give a configuration without", "1"},
     {"fp8", KeyUse::kNotModelled, "products would run in fp8"},
-    {"lora_ fp8_ use_dft_loss use_asft_loss asft_alpha use_eaft_loss eaft_ use_v1_kernels template rope_scaling "
+    {"lora_alpha loraplus_ use_rslora pissa_ fp8_ use_dft_loss use_asft_loss asft_alpha use_eaft_loss eaft_ "
+     "use_v1_kernels template rope_scaling "
      "max_samples plot_loss image_ video_ audio_ mix_strategy interleave_probs val_size "
      "train_on_prompt mask_history tokenized_path buffer_size media_dir galore_ apollo_ badam_ upcast_ resize_vocab "
      "split_special_tokens freeze_ pref_ dpo_ reward_ ppo_ ref_ ray_ max_new_tokens top_p enable_thinking "
@@ -135,8 +145,16 @@ constexpr TrainerRow kAxolotl[] = {
     {"micro_batch_size", KeyUse::kTaken, "per-device-train-batch-size"},
     {"num_epochs", KeyUse::kTaken, "num-train-epochs"},
     {"sample_packing", KeyUse::kTaken, "packing"},
-    {"adapter lora_model_dir", KeyUse::kRefused, kAdapters},
-    {"load_in_8bit load_in_4bit gptq qat", KeyUse::kRefused, kQuantised},
+    {"adapter", KeyUse::kTaken, "adapters"},
+    {"lora_r", KeyUse::kTaken, "lora-rank"},
+    {"lora_target_linear", KeyUse::kTaken, "lora-everywhere"},
+    {"lora_modules_to_save lora_target_parameters lora_rank_pattern peft_use_dora peft_layers_to_transform "
+     "peft_trainable_token_indices",
+     KeyUse::kRefused, lacking::kOtherAdapters},
+    {"lora_mlp_kernel lora_qkv_kernel lora_o_kernel lora_embedding_kernel", KeyUse::kNotModelled,
+     "adapters would be fused with what is beside them"},
+    {"lora_dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"load_in_8bit gptq qat", KeyUse::kRefused, lacking::kOtherQuantised},
     {"bf16=true|auto|yes bfloat16=true", KeyUse::kTaken, "bf16 torch-dtype=bfloat16"},
     {"bf16=full", KeyUse::kTaken, "torch-dtype=bfloat16"},
     {"float16=true", KeyUse::kTaken, "fp16"},
@@ -160,10 +178,14 @@ constexpr TrainerRow kAxolotl[] = {
     {"rl reward_model process_reward_model num_labels", KeyUse::kRefused, lacking::kOtherPasses},
     {"unfrozen_parameters", KeyUse::kRefused,
      "a part of the weights alone is trained: give a configuration of full training"},
-    {"liger_ cut_cross_entropy unsloth_ activation_offloading", KeyUse::kNotModelled, kLiger},
+    {"liger_fused_linear_cross_entropy=true", KeyUse::kTaken, "loss=fused_linear"},
+    {"cut_cross_entropy=true", KeyUse::kTaken, "loss=cut"},
+    {"chunked_cross_entropy=true", KeyUse::kTaken, "loss=chunked"},
+    {"liger_ unsloth_ activation_offloading", KeyUse::kNotModelled, kLiger},
     {"pad_to_sequence_len plugins base_model_ tokenizer datasets test_datasets pretraining_dataset "
-     "shuffle_ val_set_size evals_per_epoch saves_per_epoch sample_packing_ eval_sample_packing lora_ train_on_inputs "
+     "shuffle_ val_set_size evals_per_epoch saves_per_epoch sample_packing_ eval_sample_packing train_on_inputs "
      "special_tokens tokens strict debug early_stopping_ xformers_ flash_attention flash_attn_ s2_ flash_optimum "
+     "lora_alpha lora_fan_in_fan_out lora_on_cpu lora_model_dir loraplus_ bnb_config_kwargs "
      "is_ model_type tokenizer_ added_tokens_ eot_tokens eta_min hf_use_auth_token skip_prepare_dataset "
      "flex_attn_compile_kwargs full_finetune "
      "processor_type use_eaft eaft_ fp8_ peft_ mlflow_ comet_ loss_watchdog_ "
@@ -201,7 +223,12 @@ constexpr TrainerRow kFoundry[] = {
      KeyUse::kRefused, "not modelled for mpt_causal_lm yet; give --model FILE"},
     {"model.attn_config.alibi", KeyUse::kNotModelled, "no table of positions, and a bias on the scores"},
     {"model.no_bias", KeyUse::kNotModelled, "biases are a small part of a step"},
-    {"model.peft_config.", KeyUse::kRefused, kAdapters},
+    {"model.peft_config.peft_type=lora", KeyUse::kTaken, "adapters"},
+    {"model.peft_config.r", KeyUse::kTaken, "lora-rank"},
+    {"model.peft_config.target_modules", KeyUse::kTaken, "lora-targets"},
+    {"model.peft_config.lora_dropout", KeyUse::kNotModelled, kAdapterDropout},
+    {"model.peft_config.lora_alpha model.peft_config.bias model.peft_config.task_type", KeyUse::kNoEffect},
+    {"model.peft_config.", KeyUse::kRefused, lacking::kOtherAdapters},
     {"algorithms.gradient_clipping.clipping_threshold", KeyUse::kTaken, "max-grad-norm"},
     {"algorithms.gradient_clipping.clipping_type", KeyUse::kNoEffect},
     {"algorithms.", KeyUse::kNotModelled, "changes what a step does"},

@@ -35,7 +35,7 @@ std::span<const Trainer> trainers() {
        true,
        {llama_factory_rows(), hugging_face_rows(), deepspeed_rows()},
        "finetuning_type=lora stage=sft cutoff_len=2048 per_device_train_batch_size=8 "
-       "gradient_checkpointing=true no_sync=true",
+       "gradient_checkpointing=true lora_rank=8 lora_target=all double_quantization=true no_sync=true",
        kNested},
       {"axolotl",
        TrainerReader::kTorch,
@@ -43,15 +43,16 @@ std::span<const Trainer> trainers() {
        "base_model",
        false,
        {axolotl_rows(), hugging_face_rows(), deepspeed_rows()},
-       "micro_batch_size=1 sequence_len=512 bf16=auto optimizer=adamw_torch_fused no_sync=true",
+       "micro_batch_size=1 sequence_len=512 bf16=auto optimizer=adamw_torch_fused double_quant=true no_sync=true",
        kNested},
       {"NeMo",
        TrainerReader::kMegatron,
-       "megatron_gpt_pretraining.py",
+       "megatron_gpt_pretraining.py megatron_gpt_finetuning.py",
        "trainer.num_nodes exp_manager.name",
        true,
        {nemo_rows()},
-       "optim.overlap_grad_sync=true transformer_impl=local",
+       "optim.overlap_grad_sync=true transformer_impl=local peft.lora_tuning.adapter_dim=32 "
+       "peft.lora_tuning.target_modules=attention_qkv",
        kOfModel},
       {"Megatron-Bridge",
        TrainerReader::kMegatron,
@@ -61,7 +62,7 @@ std::span<const Trainer> trainers() {
        {bridge_rows()},
        "ddp.use_distributed_optimizer=true ddp.overlap_grad_reduce=true ddp.overlap_param_gather=true "
        "ddp.grad_reduce_in_fp32=false mixed_precision=bf16_mixed hidden_dropout=0 attention_dropout=0 "
-       "moe_grouped_gemm=true moe_token_dispatcher_type=alltoall",
+       "moe_grouped_gemm=true moe_token_dispatcher_type=alltoall peft.target_modules=all-linear",
        kOfModel,
        "what a recipe sets in code is not known: bf16, ZeRO-1 with both overlaps and gradients reduced in bf16 are "
        "assumed "

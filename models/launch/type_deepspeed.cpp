@@ -44,6 +44,15 @@ void type_deepspeed(const Typing& of, Typed& typed) {
   argument("gradient_checkpointing_kwargs", stops, "{\"use_reentrant\": false}");
   argument("torch_compile", training.implementation == Implementation::kCompiled, "True");
   argument("attn_implementation", training.attention != Attention::kFlash, naive ? "eager" : "flash_attention_3");
+  argument("use_liger_kernel", training.loss == Loss::kFusedLinear, "True");
+  const Lora& lora = training.lora;
+  const bool four = lora.base == LoraBase::kNf4;
+  argument("use_peft", lora.on(), "True");
+  argument("lora_r", lora.on(), lora.rank);
+  if (lora.on())
+    typed.arguments.push_back({"", fmt::format("lora_target_modules {}", fmt::join(module_names(lora), " "))});
+  argument("load_in_4bit", four, "True");
+  argument("use_bnb_nested_quant", four, "True");
   argument("deepspeed", true, "ds_config.json");
 
   constexpr const char *kZero = "/zero_optimization", *kHost = "/zero_optimization/offload_optimizer",
@@ -71,6 +80,12 @@ void type_deepspeed(const Typing& of, Typed& typed) {
     typed.remarks.push_back(fmt::format("Dropout of {} is set in the model's config.json.", training.dropout));
   if (training.attention != Attention::kFlash)
     typed.remarks.emplace_back("attn_implementation is of TRL's scripts; others give it to from_pretrained().");
+  if (lora.on())
+    typed.remarks.emplace_back(
+        "LoRA's arguments are of TRL's sft.py, which calls block_size max_length; others give a LoraConfig to "
+        "get_peft_model().");
+  if (training.loss == Loss::kFusedLinear)
+    typed.remarks.emplace_back("Liger's kernels fuse norms, positions and gate besides the loss.");
 }
 
 }  // namespace accosim

@@ -30,8 +30,20 @@ void type_fsdp2(const Typing& of, Typed& typed) {
 
   say(training.precision == Dtype::kTf32, "torch.backends.cuda.matmul.allow_tf32 = True");
   say(training.precision == Dtype::kFp8, "torchao.float8.convert_to_float8_training(model)", "tensorwise scales");
-  say(true, fmt::format("model.to({})", torch_name(sharded ? spec.optimizer_dtype : spec.parameter_dtype)),
+  const Lora& lora = training.lora;
+  const bool four = lora.base == LoraBase::kNf4;
+  say(lora.on(), "from peft import LoraConfig, get_peft_model");
+  say(four, "from transformers import BitsAndBytesConfig");
+  say(four,
+      fmt::format("quantised = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type=\"nf4\", "
+                  "bnb_4bit_use_double_quant=True, bnb_4bit_quant_storage={})",
+                  torch_name(spec.parameter_dtype)),
+      "of from_pretrained()");
+  say(!lora.on(), fmt::format("model.to({})", torch_name(sharded ? spec.optimizer_dtype : spec.parameter_dtype)),
       sharded ? "of the shards and of AdamW's states" : "");
+  const std::vector<std::string> modules = module_names(lora);
+  say(lora.on(), fmt::format("model = get_peft_model(model, LoraConfig(r={}, target_modules={}))", lora.rank,
+                             modules.size() == 1 ? quoted_json(modules[0]) : dump_json(JsonValue(modules))));
   say(operators, "saved = [torch.ops.aten.mm.default, torch.ops.aten._scaled_dot_product_flash_attention.default]",
       "torchtitan saves every other mm alone");
   say(what != Recompute::kNone,

@@ -51,6 +51,16 @@ Value bucket(Of of) {
   return own < its - 0.5 || own > its + 0.5 ? Value(static_cast<std::int64_t>(own + 0.5)) : Value();
 }
 
+/// "[linear_qkv,linear_fc1]": what Bridge's adapters stand beside, each whole.
+std::string bridge_modules(const Lora& lora) {
+  constexpr const char* kModules[] = {"linear_qkv", "linear_qkv", "linear_qkv", "linear_proj",
+                                      "linear_fc1", "linear_fc1", "linear_fc2"};  // of each target
+  std::vector<std::string> modules;
+  for (const LoraTarget target : lora.targets) modules.emplace_back(kModules[static_cast<std::size_t>(target)]);
+  modules.erase(std::unique(modules.begin(), modules.end()), modules.end());
+  return fmt::format("[{}]", fmt::join(modules, ","));
+}
+
 const char* mixed_precision(Dtype precision) {
   return precision == Dtype::kFp8    ? "bf16_with_fp8_current_scaling_mixed"
          : precision == Dtype::kFp16 ? "fp16_mixed"
@@ -157,6 +167,10 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("recompute-method", "model.recompute_method", where(blocks, first > 0 ? "block" : "uniform"));
   say("recompute-num-layers", "model.recompute_num_layers", where(blocks, std::max(1, first)));
 
+  const Lora& lora = training.lora;
+  say(nullptr, "peft.dim", where(lora.on(), lora.rank));
+  say(nullptr, "peft.target_modules", where(lora.on(), bridge_modules(lora)));
+
   part = "PARALLEL_ARGS";
   say("tensor-model-parallel-size", "model.tensor_model_parallel_size", split.tensor);
   say("sequence-parallel", "model.sequence_parallel", split.sequence);
@@ -191,7 +205,8 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
       "which offloading needs");
 
   if (bridge)
-    typed.remarks.push_back(fmt::format("The model, {}, is the recipe's.", model.name));
+    typed.remarks.push_back(
+        fmt::format("The model, {}, is the recipe's{}.", model.name, lora.on() ? ", which must be one of LoRA" : ""));
   else
     tell_model(of, typed.remarks);
   if (training.attention == Attention::kFlash3)

@@ -31,6 +31,13 @@ Typing::Typing(const Scenario& whole, const ScheduleSpec& schedule)
       samples(samples_asked(whole)),
       steps(std::max(1.0, std::round(training.train_tokens / samples / training.sequence_length))) {}
 
+std::vector<std::string> module_names(const Lora& lora) {
+  if (lora.targets.size() == values_of<LoraTarget>().size()) return {"all-linear"};
+  std::vector<std::string> names;
+  for (const LoraTarget target : lora.targets) names.emplace_back(name_of(target));
+  return names;
+}
+
 Typed typed(LaunchForm form, const Scenario& scenario, const ScheduleSpec& spec) {
   const Typing of(scenario, spec);
   Typed typed{of.nodes, of.gpus_per_node};

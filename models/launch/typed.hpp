@@ -45,6 +45,8 @@ struct Typing {
 inline std::optional<JsonValue> where(bool wanted, JsonValue value) {
   return wanted ? std::optional(std::move(value)) : std::nullopt;
 }
+/// What adapters stand beside, as Hugging Face's modules are called.
+std::vector<std::string> module_names(const Lora& lora);
 void type_megatron(const Typing& of, LaunchForm form, Typed& typed);  ///< and Megatron-Bridge
 void type_torchtitan(const Typing& of, Typed& typed);
 void type_deepspeed(const Typing& of, Typed& typed);

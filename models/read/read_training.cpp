@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "models/base/text.hpp"
@@ -133,19 +132,28 @@ void read_loss(ObjectReader& reader, Training& training, const std::optional<Mod
   refuse(model && family_of(*model).measured, "of a measured model there are no logits");
 }
 
-/// "all-linear", or names of a block's matrices as Hugging Face's modules and PEFT have them; those of matrices that a
-/// family has in one stand for all that is in it.
+/// "all-linear", or names of a block's matrices as Hugging Face's modules and PEFT have them, or Megatron-Bridge and
+/// NeMo; those of matrices that a family has in one stand for all that is in it.
 std::vector<LoraTarget> read_targets(ObjectReader& reader) {
   using enum LoraTarget;
-  const std::map<std::string, std::vector<LoraTarget>> groups = {
-      {"all-linear", values_of<LoraTarget>()}, {"qkv_proj", {kQuery, kKey, kValue}}, {"gate_up_proj", {kGate, kUp}}};
+  const std::pair<std::string_view, std::vector<LoraTarget>> groups[] = {
+      {" all-linear all ", values_of<LoraTarget>()},
+      {" qkv_proj c_attn query_key_value linear_qkv attention_qkv ", {kQuery, kKey, kValue}},
+      {" out_proj linear_proj attention_dense ", {kOutput}},
+      {" gate_up_proj linear_fc1 mlp_fc1 ", {kGate, kUp}},
+      {" c_fc ", {kUp}},
+      {" linear_fc2 mlp_fc2 ", {kDown}},
+      {" c_proj ", {kOutput, kDown}},
+      {" attention ", {kQuery, kKey, kValue, kOutput}},
+      {" mlp ", {kGate, kUp, kDown}}};
   const char* const key = "targets";
   std::vector<LoraTarget> targets;
   for (const JsonValue* each : reader.list(key, 1, 20)) {
     std::vector<LoraTarget> meant;
     for (const LoraTarget target : values_of<LoraTarget>())
       if (each->text == name_of(target)) meant = {target};
-    if (const auto group = groups.find(each->text); group != groups.end()) meant = group->second;
+    for (const auto& [names, group] : groups)
+      if (names.find(" " + each->text + " ") != std::string_view::npos) meant = group;
     if (meant.empty())
       reader.fail(key, fmt::format("has {}; write [\"all-linear\"] or some of \"{}\", \"qkv_proj\", \"gate_up_proj\"",
                                    in_quotes(each->text, 40), fmt::join(kNames<LoraTarget>, "\", \"")));

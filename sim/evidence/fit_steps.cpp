@@ -77,7 +77,7 @@ double predicted(const StepSample& sample, const Parameters& p) {
 
 bool is_step_sample(const PublishedCase& one) {
   return one.scored() && !one.by_us && one.in_fits && one.group != kSplitGroup && one.group != kMixedGroup &&
-         (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
+         one.group != kAdapterGroup && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
 }
 
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network) {

@@ -120,7 +120,8 @@ TEST(HfConfig, AnUnknownFamilyListsTheKnownOnes) {
 }
 
 TEST(HfConfig, WhatIsNoRowIsRefusedInOneLineWithTheNearestThatCanBeHad) {
-  const std::string experts = "it is a mixture of experts; write \"model_type\": \"measured\" with \"parameters\"",
+  const std::string experts =
+                        "nobody has written the row of this mixture of experts; the nearest is a config of Qwen3 MoE",
                     images = "it has an encoder of images or sound beside the text; give the text_config as a config";
   for (
       const auto& [config, what] : std::vector<std::pair<std::string, std::string>>{
@@ -128,7 +129,8 @@ TEST(HfConfig, WhatIsNoRowIsRefusedInOneLineWithTheNearestThatCanBeHad) {
           {R"("model_type": "glm4_moe", "num_experts": 128, "moe_intermediate_size": 768)", experts},
           {R"("model_type": "grok-1", "num_local_experts": 32, "quantization_config": {"quant_method": "mxfp4"})",
            experts},
-          {R"("model_type": "jetmoe", "num_experts": 64)", experts},
+          {R"("model_type": "jetmoe", "num_experts": 64)",
+           "its experts stand elsewhere than in place of a decoder's MLPs; write \"model_type\": \"measured\""},
           {R"("model_type": "llama4", "text_config": {"model_type": "llama4_text"}, "vision_config": {"a": 1})",
            experts},
           {R"("model_type": "longcat_flash", "n_routed_experts": 256, "q_lora_rank": 1536, "quantization_config": {"a": 1})",

@@ -84,6 +84,30 @@ TEST(Launch, AScheduleIsTyped) {
   EXPECT_EQ(step(again), step(kScript));
 }
 
+TEST(Launch, AdaptersAreTypedWhereTheFrameworkHasThem) {
+  const auto typed = [](const std::string& form, const std::string& lora) {
+    return accosim(
+        {"resolve", "overlap_2x4_a100", "--schedule", "zero1", "--set", "/training/lora=" + lora, "--for", form});
+  };
+  const std::string two = R"({"rank": 16, "targets": ["q_proj", "up_proj"], "base_dtype": "nf4"})",
+                    all = R"({"rank": 8, "targets": ["all-linear"]})";
+  const ProgramRun trl = typed("deepspeed", two);
+  EXPECT_TRUE(holds(trl.out,
+                    "  --use_peft True\n  --lora_r 16\n  --lora_target_modules q_proj up_proj\n"
+                    "  --load_in_4bit True\n  --use_bnb_nested_quant True\n"));
+  // What it prints is a script, which says the same.
+  const TemporaryFolder folder;
+  const ProgramRun again =
+      accosim({"resolve", folder.write("again.sh", trl.out).string(), "--cluster", "jean-zay-a100-2x4"});
+  EXPECT_TRUE(holds(again.out, "\"targets\": [\"q_proj\", \"up_proj\"],\n      \"base_dtype\": \"nf4\"")) << again.err;
+  EXPECT_TRUE(
+      holds(typed("fsdp2", all).out, "model = get_peft_model(model, LoraConfig(r=8, target_modules=\"all-linear\"))"));
+  EXPECT_TRUE(holds(typed("bridge", two).out, "  peft.dim=16\n  peft.target_modules='[linear_qkv,linear_fc1]'\n"));
+  EXPECT_TRUE(holds(typed("bridge", two).out, "lora/base_dtype nf4 becomes parameters"));
+  for (const char* const form : {"megatron", "torchtitan"})
+    expect_told(typed(form, all), 1, "leave \"lora\" out, or ask for deepspeed, fsdp2 or bridge");
+}
+
 TEST(Launch, WhoHasWhatNoFrameworkHasIsSaid) {
   const ProgramRun run = accosim({"resolve", "overlap_2x4_a100", "--schedule", "acco", "--for", "deepspeed"});
   EXPECT_EQ(run.exit_code, 0) << run.err;

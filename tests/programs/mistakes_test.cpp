@@ -72,7 +72,7 @@ const std::vector<std::pair<std::string, std::string>> kSettings{
     {"/model=gpt3", "accosim list models"},
     {"/model=glm4.json", R"("glm4" is not modelled yet: nobody has written its row; the nearest is )"},
     {"/model=phi.json", R"("phi" is not modelled yet: attention and MLP run side by side)"},
-    {"/model=dbrx.json", R"("dbrx" is not modelled yet: it is a mixture of experts; write )"},
+    {"/model=dbrx.json", R"("dbrx" is not modelled yet: nobody has written the row of this mixture of experts; )"},
     {"/model=longcat.json", R"("longcat_flash" is not modelled yet: it is a mixture of experts with another latent)"},
     {"/baseline=ddp", R"(add {"name": "ddp"} to "schedules")"},
     {R"(/schedules/0={"name":"fsdp"})", R"(FSDP is "zero3")"},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every command that README.md shows ends well when it is typed as it stands: those of its code blocks and of its table, with
-# the scenario that it tells to write. Left out: what installs, what makes packages, and the validations, which others run.
+# Every command that README.md and the how-to page about LoRA show ends well when it is typed as it stands: those of code blocks
+# and of the table, with the scenario that each tells to write. Left out: what installs, what makes packages, and the validations, which others run.
 #   readme_commands_test.sh PROGRAM ROOT
 set -eu
 program=$(realpath -- "$1") root=$(realpath -- "$2")
@@ -10,23 +10,26 @@ cd "$folder"
 ln -s "$root/scenarios" "$root/reports" .
 ln -s "$program" accosim
 unset ACCOSIM_DATA_DIR
-awk '/^    \{"model"/ { on = 1 } on { print } /accosim\.scenario\/1/ { on = 0 }' "$root/README.md" >mine.json
+lora=$root/scenarios/how-to/lora.md
+for page in "$root/README.md:mine" "$lora:lora"; do
+  awk '/^ +\{"model"/ { on = 1 } on { print } /accosim\.scenario\/1/ { on = 0 }' "${page%:*}" >"${page##*:}.json"
+done
 for rate in 100 400; do
   ./accosim compare mine.json --json --set "/cluster/nodes/0/nics/bandwidth=$rate Gbit/s" >"$([ $rate = 100 ] && echo a || echo b).json"
 done
 
 # A command a line: a block's, its continuations joined, and what stands in backticks in a table.
 {
-  sed -nE '/^    \.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md"
+  sed -nE '/^ +\.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md" "$lora"
   sed -nE '/^\|/ { s/[^`]*`(\.\/acco[^`]*)`[^`]*/\1\n/g; p }' "$root/README.md" | grep '^./acco'
 } | grep -vE -e '--live|validate( --markdown)?$' >commands
 ran=0
 while IFS= read -r command; do
   if ! bash -c "$command" </dev/null >said 2>&1; then
-    printf 'README.md: this fails: %s\n' "$command" >&2
+    printf 'this fails: %s\n' "$command" >&2
     cat said >&2
     exit 1
   fi
   ran=$((ran + 1))
 done <commands
-[ "$ran" -ge 14 ] || { echo "README.md: only $ran commands were found" >&2; exit 1; }
+[ "$ran" -ge 20 ] || { echo "only $ran commands were found" >&2; exit 1; }

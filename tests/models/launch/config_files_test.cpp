@@ -54,6 +54,9 @@ const std::string kNemo =
 const std::string kBridge =
     "train: {global_batch_size: 256, micro_batch_size: 2, train_iters: 10}\ndataset: {seq_length: 2048}\n"
     "model: {num_layers: 8, hidden_size: 1024, num_attention_heads: 16, vocab_size: 50257}\n";
+/// Adapters alone are trained where LLaMA-Factory is told nothing.
+const std::string kFactoryLora =
+    "model_name_or_path: meta-llama/Meta-Llama-3-8B\ncutoff_len: 4096\nmax_steps: 10\nbf16: true\n";
 /// A script of Hugging Face's Trainer under accelerate, whose configuration it writes.
 std::string accelerated(const std::string& yaml, const std::string& more = "", const std::string& launcher = "") {
   return "cat <<E > a.yaml\n" + yaml + "\nE\naccelerate launch --config_file a.yaml " + launcher +
@@ -260,6 +263,35 @@ const Case kCases[] = {
     {"nemo_gate", "a.yaml", kNemo + "  activation: fast-swiglu\n  bias: false\n  normalization: rmsnorm\n",
      "/model/model_type", "\"llama\""},
     {"nemo_o1_is_autocast", "a.yaml", kNemo + "  megatron_amp_O2: false\n", "/training/autocast", "\"bf16\""},
+    {"factory_rank", "a.yaml", kFactoryLora, "/training/lora/rank", "8"},
+    {"factory_targets", "a.yaml", kFactoryLora + "lora_target: q_proj,v_proj\n", "/training/lora/targets",
+     R"(["q_proj","v_proj"])"},
+    {"factory_base_is_in_the_products_type", "a.yaml", kFactoryLora, "/training/precision", "\"bf16\""},
+    {"factory_adapters_are_in_fp32", "a.yaml", kFactoryLora, "/schedules/0/optimizer_dtype", "-"},
+    {"factory_four_bits", "a.yaml", kFactoryLora + "quantization_bit: 4\n", "/training/lora/base_dtype", "\"nf4\""},
+    {"factory_full_has_no_adapters", "a.yaml", kFactory + "lora_rank: 4\n", "/training/lora", "-"},
+    {"factory_liger", "a.yaml", kFactory + "enable_liger_kernel: true\n", "/training/loss", "\"fused_linear\""},
+    {"axolotl_everywhere", "a.yml",
+     kAxolotl + "adapter: lora\nlora_r: 32\nlora_target_linear: true\nlora_target_modules: [q_proj]\n",
+     "/training/lora/targets", R"(["all-linear"])"},
+    {"axolotl_usual_targets", "a.yml", kAxolotl + "adapter: lora\nlora_r: 32\n", "/training/lora/targets",
+     R"(["q_proj","v_proj"])"},
+    {"axolotl_qlora", "a.yml", kAxolotl + "adapter: qlora\nlora_r: 32\n", "/training/lora/base_dtype", "\"nf4\""},
+    {"axolotl_empty_adapter", "a.yml", kAxolotl + "adapter:\nlora_r: 32\n", "/training/lora", "-"},
+    {"axolotl_states_in_8_bits", "a.yml", kAxolotl + "adapter: lora\nlora_r: 32\noptimizer: adamw_bnb_8bit\n",
+     "/training/lora/rank", "32"},
+    {"axolotl_cut", "a.yml", kAxolotl + "cut_cross_entropy: true\n", "/training/loss", "\"cut\""},
+    {"foundry_lora", "a.yaml", kFoundry + "  peft_config: {peft_type: LORA, r: 16, target_modules: [q_proj]}\n",
+     "/training/lora/targets", R"(["q_proj"])"},
+    {"nemo_lora", "a.yaml", kNemo + "  peft: {peft_scheme: lora, lora_tuning: {adapter_dim: 16}}\n",
+     "/training/lora/targets", R"(["attention_qkv"])"},
+    {"bridge_lora", "a.yaml", kBridge + "peft: {dim: 8, alpha: 16}\n", "/training/lora/rank", "8"},
+    {"bridge_targets", "a.yaml", kBridge + "peft: {dim: 8}\n", "/training/lora/targets", R"(["all-linear"])"},
+    {"bridge_none", "a.yaml", kBridge + "peft: {dim: 8}\n", "/training/lora", "-", {"peft=none"}},
+    {"peft", "run.sh",
+     accelerated("distributed_type: FSDP", "--use_peft --lora_r 16 --lora_target_modules q_proj o_proj --load_in_4bit"),
+     "/training/lora", R"({"rank":16,"targets":["q_proj","o_proj"],"base_dtype":"nf4"})"},
+    {"no_peft", "run.sh", accelerated("distributed_type: FSDP", "--use_peft false --lora_r 16"), "/training/lora", "-"},
     {"nemo_formats_alone_are_no_fp8", "a.yaml", kNemo + "  fp8: False\n  fp8_hybrid: True\n", "/training/precision",
      "\"bf16\""},
     {"nemo_command", "run.sh",
@@ -318,10 +350,21 @@ TEST(ConfigFile, RefusesByNameWhatIsNotModelled) {
   EXPECT_NE(refusal("[model]\nname = \"llama4\"\nflavor = \"17bx16e\"\n", "a.toml")
                 .find("llama4 is not modelled yet: it is a mixture of experts"),
             std::string::npos);
-  EXPECT_NE(refusal("model_name_or_path: gpt2\ncutoff_len: 5\n", "a.yaml").find("finetuning_type lora: adapters"),
-            std::string::npos);  // the default
   EXPECT_NE(refusal(kFactory + "stage: dpo\n", "a.yaml").find("stage: dpo"), std::string::npos);
-  EXPECT_NE(refusal(kFactory + "quantization_bit: 4\n", "a.yaml").find("quantised"), std::string::npos);
+  for (const auto& [more, said] :
+       {std::pair("quantization_bit: 4",
+                  "weights in four bits are trained by adapters beside them; add --with "
+                  "'finetuning_type=lora'"),
+        {"finetuning_type: lora\nquantization_bit: 8",
+         "quantised weights other than four-bit ones under adapters are not modelled yet"},
+        {"finetuning_type: lora\nuse_dora: true", "a.yaml:6: use_dora: true: adapters other than LoRA"},
+        {"finetuning_type: lora\nlora_rank: many", "lora_rank is \"many\"; write a number"}})
+    EXPECT_NE(refusal(kFactory + more + "\n", "a.yaml").find(said), std::string::npos) << said;
+  EXPECT_NE(refusal(kAxolotl + "adapter: llama-adapter\nlora_r: 8\n", "a.yml").find("write lora"), std::string::npos);
+  EXPECT_NE(refusal(kAxolotl + "adapter: lora\n", "a.yml")
+                .find("which rank the adapters have is not said; add --with "
+                      "'--lora_r 16'"),
+            std::string::npos);
   EXPECT_NE(refusal(kAxolotl + "optimizer: adamw_bnb_8bit\n", "a.yml").find("only AdamW"), std::string::npos);
   EXPECT_NE(refusal(kFoundry + "device_train_microbatch_size: auto\n", "a.yaml")
                 .find("device_train_microbatch_size is \"auto\"; write a number, such as --with "

@@ -389,7 +389,7 @@ TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
   EXPECT_EQ(at(fsdp, "/schedules/0/name"), "\"zero3\"");
   EXPECT_EQ(at(fsdp, "/schedules/0/shard_group"), "\"node\"");
   for (const auto& [more, said] :
-       {std::pair("", "how long sequences are"), std::pair("--block_size 8 --lora_r 8", "adapters (LoRA) are not read"),
+       {std::pair("", "how long sequences are"), std::pair("--block_size 8 --lora_r 8", "add --with '--use_peft true'"),
         std::pair("--block_size 8 --fsdp 'full_shard offload'", "parameters on the host"),
         std::pair("--block_size 8 --optim adafactor", "AdamW"),
         std::pair("--block_size 8 --model_name_or_path me/mine", "add --model")})
