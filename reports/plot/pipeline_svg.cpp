@@ -23,8 +23,9 @@ namespace {
 constexpr double kNameRoom = 52;  // pixels for the names of stages
 constexpr double kRow = 17, kRowGap = 3, kPanelLine = 18, kScheduleGap = 6;
 constexpr double kSmall = 10.5, kNumber = 9.4;
-constexpr double kTellApart = 8, kLarge = 20;  // pixels of a mean forward pass: enough, and where it is drawn larger
-constexpr double kLight = 0.45;                // opacity of a forward pass
+constexpr double kTellApart = 8;              // pixels of a mean forward pass that are enough
+constexpr double kLarge = 20, kLargest = 32;  // where it is drawn larger, and that for the numbers of narrow ones
+constexpr double kLight = 0.45;               // opacity of a forward pass
 
 constexpr std::array<Hue, 6> kHues = {Hue::kBlue, Hue::kOrange, Hue::kGreen, Hue::kPurple, Hue::kSky, Hue::kYellow};
 
@@ -36,6 +37,15 @@ struct Panel {
   double length = 0;
   bool at_end = false;  // it ends where each schedule's update does
 };
+
+/// Pixels that a second takes where all numbers have room.
+double scale_of_numbers(const PipelineChart& chart) {
+  double scale = 0;
+  for (const PipelineRow& row : chart.rows)
+    for (const PipelinePass& pass : row.passes)
+      scale = std::max(scale, (text_width(number_of(pass), kNumber) + 1) / (pass.end - pass.begin));
+  return scale;
+}
 
 double mean_forward(const PipelineChart& chart) {
   double sum = 0, count = 0;
@@ -58,7 +68,8 @@ std::vector<Panel> panels_of(const std::vector<PipelineChart>& charts, double ro
     const double forward = mean_forward(chart);
     if (forward <= 0) continue;
     small = small || forward / longest * room < kTellApart;
-    part = std::min({part, chart.length.value / 2, room / kLarge * forward});
+    part = std::min({part, chart.length.value / 2,
+                     room / std::clamp(1.001 * scale_of_numbers(chart), kLarge / forward, kLargest / forward)});
   }
   if (small) panels.insert(panels.end(), {{"Their begin", part}, {"Their end", part, true}});
   return panels;
@@ -158,10 +169,7 @@ class RowDrawer {
 
 /// Whether the numbers of all passes of a chart have room.
 bool has_numbers(const PipelineChart& chart, double pixels_a_second) {
-  for (const PipelineRow& row : chart.rows)
-    for (const PipelinePass& pass : row.passes)
-      if (text_width(number_of(pass), kNumber) + 1 > (pass.end - pass.begin) * pixels_a_second) return false;
-  return true;
+  return scale_of_numbers(chart) <= pixels_a_second;
 }
 
 std::string facts_of(const PipelineChart& chart, const RunResult& result) {
