@@ -38,7 +38,9 @@ std::string ladder_in_words(const Ladder& ladder) {
   const double all = shown_speedup(ladder, ladder.rungs.size() - 1), gain = shown_times(ladder, best);
   std::string text = fmt::format("\"{}\" is {:.2f} times as fast as \"{}\" {}", ladder.to, all, ladder.from,
                                  at_same_batch ? "at the same batch" : "per token");
-  if (all > 1 && gain > 1)
+  if (gain > all && gain > 1)
+    text += fmt::format("; what gains most, {}, is: {}.", human_factor(gain), ladder.rungs[best].change);
+  else if (gain > 1)
     text += fmt::format("; the largest part, {} of {} on a logarithmic scale, is: {}.",
                         human_percent(std::log(gain) / std::log(all)), human_factor(all), ladder.rungs[best].change);
   else

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <ostream>
 #include <set>
 #include <sstream>
@@ -18,7 +17,6 @@
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
 #include "reports/ladder_text.hpp"
-#include "reports/op_class_name.hpp"
 #include "reports/page_files.hpp"
 #include "reports/result_json.hpp"
 #include "sim/explain/memory_bars.hpp"
@@ -27,27 +25,13 @@
 namespace accosim {
 namespace {
 
-JsonValue breakdown_json(const Explanation& explanation) {
-  const auto cause = [](const auto& each) { return json_object({{"name", each.first}, {"s", each.second.value}}); };
-  const auto cls = [](const auto& each) { return json_object({{"name", name_of(each.first)}, {"s", each.second}}); };
-  // The same time by class, in the order of the classes.
-  std::map<OpClass, double> by_class;
-  for (const PathStep& step : explanation.path.steps) by_class[step.cls] += step.duration.value;
-  double update = explanation.path.update_time.value;
-  for (const PauseCost& pause : explanation.pauses) {  // which the path leaves out
-    const double share = pause.time.value / pause.every_updates;
-    by_class[OpClass::kPause] += share;
-    update += share;
-  }
-  std::vector<JsonValue> notes(explanation.notes.begin(), explanation.notes.end());
-  if (explanation.drawn_mean)
-    notes.emplace_back(
-        fmt::format("This is one update of many that differ; their mean is {}.", human_time(*explanation.drawn_mean)));
-  return json_object({{"label", explanation.label},
-                      {"update_s", update},
-                      {"classes", json_list(by_class, cls)},
-                      {"causes", json_list(explanation.path.causes, cause)},
-                      {"notes", std::move(notes)}});
+JsonValue breakdown_json(const UpdateBreakdown& breakdown) {
+  std::vector<JsonValue> uses;
+  for (std::size_t use = 0; use < breakdown.parts.size(); ++use)
+    if (breakdown.parts[use] > 1e-6 * breakdown.update_time)  // what rounding leaves is nothing
+      uses.push_back(json_object({{"name", name_of(static_cast<TimeUse>(use))}, {"s", breakdown.parts[use].value}}));
+  return json_object(
+      {{"label", breakdown.label}, {"update_s", breakdown.update_time.value}, {"uses", std::move(uses)}});
 }
 
 constexpr double kGiga = 1e9;
@@ -218,7 +202,7 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   member("command", page.command);
   member("words", words_json(scenario, page));
   member("metrics", metrics_json());
-  member("breakdown", json_list(page.explanations, breakdown_json));
+  member("breakdown", json_list(page.breakdowns, breakdown_json));
   member("ground", ground_json(scenario));
   member("errors", errors_json(page.errors));
   member("run", page.run ? run_json(*page.run) : JsonValue());

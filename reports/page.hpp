@@ -13,7 +13,7 @@
 #include "reports/answer.hpp"
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"
-#include "sim/explain/explanation.hpp"
+#include "sim/explain/breakdown.hpp"
 #include "sim/explain/pipeline_chart.hpp"
 #include "sim/what_if/ladder.hpp"
 
@@ -42,7 +42,7 @@ struct PageRun {
 struct Page : Comparison {
   std::string command;  ///< that makes the page again
   std::string network;
-  std::vector<Explanation> explanations;  ///< one a result
+  std::vector<UpdateBreakdown> breakdowns;  ///< one a result
   std::vector<PageTimeline> timelines;
   std::vector<PipelineChart> pipelines;  ///< one a result where the model is split into stages
   std::vector<KnownError> errors;

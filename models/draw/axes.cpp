@@ -19,10 +19,17 @@ std::vector<Tick> nice_ticks(double low, double high, int most) {
     if (factor * power >= least * (1 - 1e-9)) step = factor * power;
   const int decimals = std::clamp(-static_cast<int>(std::floor(std::log10(step) + 1e-9)), 0, 12);
   constexpr double kRounding = 1e-9;
+  struct Large {
+    double of;
+    const char* unit;
+  };
+  Large large{1, ""};
+  for (const Large each : {Large{1e3, "k"}, Large{1e6, "M"}, Large{1e9, "B"}, Large{1e12, "T"}})
+    if (step >= each.of) large = each;
   for (double n = std::ceil(low / step - kRounding); n <= high / step + kRounding; n += 1) {
     const double value = n == 0 ? 0 : n * step;
-    ticks.push_back(
-        {value, std::abs(value) >= 1e6 ? fmt::format("{:g}", value) : fmt::format("{:.{}f}", value, decimals)});
+    ticks.push_back({value, value == 0 || large.of == 1 ? fmt::format("{:.{}f}", value, decimals)
+                                                        : fmt::format("{:g}{}", value / large.of, large.unit)});
   }
   return ticks;
 }

@@ -76,10 +76,13 @@ void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, cons
   }
 }
 
-/// A line of its look, and its name as far as the picture has room.
-void draw_name(Svg& svg, const ChartCurve& curve, double x, double y) {
+/// A line of its look, and its name, which takes so many lines as are returned.
+std::size_t draw_name(Svg& svg, const ChartCurve& curve, double x, double y) {
+  const double left = x + kSample + 6;
+  const std::vector<std::string> lines = lines_in_pixels(curve.name, svg.width() - kMargin - left, 12);
   svg.line(x, y, x + kSample, y, stroke_of(curve.look, svg.theme()));
-  svg.text(x + kSample + 6, y + 4, cut_to_pixels(curve.name, svg.width() - kMargin - x - kSample - 6, 12));
+  svg.lines(left, y + 4, lines);
+  return lines.size();
 }
 
 /// Names beside the curves' ends, at least a line apart, none below the panel.
@@ -107,8 +110,9 @@ double draw_names_below(Svg& svg, const CurvePanel& panel, double top) {
       x = kMargin;
       y += kLine;
     }
-    draw_name(svg, curve, x, y);
+    const std::size_t lines = draw_name(svg, curve, x, y);
     x += wide + 10;
+    if (lines > 1) y += kLine * static_cast<double>(lines - 1);
   }
   return y + kLine;
 }

@@ -106,8 +106,9 @@ Fill fill_of(const SeriesLook& look, Theme theme) {
                                                      Pattern::kVertical,   Pattern::kCross,  Pattern::kFalling,
                                                      Pattern::kHorizontal, Pattern::kRising};
   const Pattern pattern = kPatterns[static_cast<std::size_t>(look.turn % kTurns)];
-  if (theme == Theme::kPrint) return {look.hue, pattern};
-  return {look.hue, !look.again ? Pattern::kPlain : pattern == Pattern::kPlain ? Pattern::kFalling : pattern};
+  const Hue hue = look.hue == Hue::kInk ? Hue::kShade : look.hue;  // ink would hide what is written on it
+  if (theme == Theme::kPrint) return {hue, pattern};
+  return {hue, !look.again ? Pattern::kPlain : pattern == Pattern::kPlain ? Pattern::kFalling : pattern};
 }
 
 }  // namespace accosim

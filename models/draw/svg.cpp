@@ -73,10 +73,10 @@ const Ground& ground_of(Theme theme) {
 const char* colour_of(Hue hue, Theme theme) {
   if (hue == Hue::kPaper) return ground_of(theme).paper;
   if (hue == Hue::kInk) return ground_of(theme).ink;
-  constexpr std::array<const char*, 8> kColour = {"#56b4e9", "#0072b2", "#009e73", "#cc79a7",
-                                                  "#f0e442", "#d55e00", "#e69f00", "#8c8c8c"};
-  constexpr std::array<const char*, 8> kPrint = {"#dcdcdc", "#6e6e6e", "#a8a8a8", "#bcbcbc",
-                                                 "#ececec", "#4a4a4a", "#c8c8c8", "#9c9c9c"};
+  constexpr std::array<const char*, 9> kColour = {"#56b4e9", "#0072b2", "#009e73", "#cc79a7", "#f0e442",
+                                                  "#d55e00", "#e69f00", "#8c8c8c", "#c3c8d0"};
+  constexpr std::array<const char*, 9> kPrint = {"#dcdcdc", "#6e6e6e", "#a8a8a8", "#bcbcbc", "#ececec",
+                                                 "#4a4a4a", "#c8c8c8", "#9c9c9c", "#ffffff"};
   return (theme == Theme::kPrint ? kPrint : kColour)[static_cast<std::size_t>(hue)];
 }
 
@@ -144,7 +144,7 @@ std::string Svg::paint(Fill fill) {
     fill.pattern = Pattern::kFalling;  // its grey is near the sky's
   if (fill.pattern == Pattern::kPlain) return colour;
   // Named by what it is: where several drawings stand on one page, equal names mean the same.
-  const std::string line = fill.hue == Hue::kPaper ? ground().dim : ground().paper;
+  const std::string line = colour == ground().paper ? ground().dim : ground().paper;
   const std::string id = fmt::format("fill-{}-{}-{}", static_cast<int>(fill.pattern), colour.substr(1), line.substr(1));
   if (std::find(defined_.begin(), defined_.end(), id) == defined_.end()) {
     const Drawn tile = drawn(fill.pattern);

@@ -22,8 +22,20 @@ struct Ground {
 const Ground& ground_of(Theme theme);
 
 /// The colours of Okabe and Ito (jfly.uni-koeln.de/color), which differ for all kinds of colour vision. In print,
-/// greys.
-enum class Hue : std::uint8_t { kSky, kBlue, kGreen, kPurple, kYellow, kVermillion, kOrange, kGrey, kInk, kPaper };
+/// greys. A shade is what areas have whose lines are in ink.
+enum class Hue : std::uint8_t {
+  kSky,
+  kBlue,
+  kGreen,
+  kPurple,
+  kYellow,
+  kVermillion,
+  kOrange,
+  kGrey,
+  kShade,
+  kInk,
+  kPaper
+};
 const char* colour_of(Hue hue, Theme theme);
 
 /// Lines over a colour.

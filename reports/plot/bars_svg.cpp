@@ -166,14 +166,19 @@ std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   return svg.take(end);
 }
 
-/// In the order of TimeUse, each in the colour that a timeline has for it.
+/// In the order of TimeUse, each in the colour that a timeline has for it; a bubble is empty, as in a pipeline's
+/// picture.
 std::vector<Use> time_uses() {
-  constexpr std::array<Activity, kTimeUses> kAsThese = {
-      Activity::kBackward, Activity::kOptimizer, Activity::kCopy, Activity::kHost, Activity::kExposedCommunication,
-      Activity::kWaiting,  Activity::kPause};
+  constexpr std::array<Fill, kTimeUses> kFills = {fill_of(Activity::kBackward),
+                                                  fill_of(Activity::kOptimizer),
+                                                  fill_of(Activity::kCopy),
+                                                  fill_of(Activity::kHost),
+                                                  fill_of(Activity::kExposedCommunication),
+                                                  Fill{Hue::kPaper},
+                                                  fill_of(Activity::kWaiting),
+                                                  fill_of(Activity::kPause)};
   std::vector<Use> uses;
-  for (std::size_t i = 0; i < kAsThese.size(); ++i)
-    uses.push_back({name_of(static_cast<TimeUse>(i)), fill_of(kAsThese[i])});
+  for (std::size_t i = 0; i < kFills.size(); ++i) uses.push_back({name_of(static_cast<TimeUse>(i)), kFills[i]});
   return uses;
 }
 

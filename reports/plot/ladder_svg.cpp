@@ -26,14 +26,18 @@ struct Row {
 
 std::vector<Row> rows_of(const Ladder& ladder) {
   const bool at_same_batch = known_at_same_batch(ladder);
+  const Rung& last = ladder.rungs.back();
   std::vector<Row> rows;
   for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
     const Rung& rung = ladder.rungs[i];
     Row row;
     row.name = rung.change;
-    row.detail =
-        fmt::format("{} an update, {} samples", human_time(rung.update_time), human_count(rung.samples_per_update));
-    if (at_same_batch) row.detail += fmt::format(", {} per token", human_factor(rung.speedup));
+    // Of the batch that the bars are of: the last one's where the speedups are at the same batch.
+    const Seconds update =
+        at_same_batch ? shown_speedup(ladder, ladder.rungs.size() - 1) / shown_speedup(ladder, i) * last.update_time
+                      : rung.update_time;
+    row.detail = fmt::format("{} an update, {} samples", human_time(update),
+                             human_count((at_same_batch ? last : rung).samples_per_update));
     row.before = shown_speedup(ladder, i == 0 ? 0 : i - 1);
     row.after = shown_speedup(ladder, i);
     if (i > 0) row.times = human_factor(shown_times(ladder, i));

@@ -23,8 +23,9 @@ namespace {
 constexpr double kNameRoom = 52;  // pixels for the names of stages
 constexpr double kRow = 17, kRowGap = 3, kPanelLine = 18, kScheduleGap = 6;
 constexpr double kSmall = 10.5, kNumber = 9.4;
-constexpr double kTellApart = 8, kLarge = 20;  // pixels of a mean forward pass: enough, and where it is drawn larger
-constexpr double kLight = 0.45;                // opacity of a forward pass
+constexpr double kTellApart = 8;              // pixels of a mean forward pass that are enough
+constexpr double kLarge = 20, kLargest = 32;  // where it is drawn larger, and that for the numbers of narrow ones
+constexpr double kLight = 0.45;               // opacity of a forward pass
 
 constexpr std::array<Hue, 6> kHues = {Hue::kBlue, Hue::kOrange, Hue::kGreen, Hue::kPurple, Hue::kSky, Hue::kYellow};
 
@@ -36,6 +37,29 @@ struct Panel {
   double length = 0;
   bool at_end = false;  // it ends where each schedule's update does
 };
+
+/// Where the numbers stand: a pass that waits for parameters on its way is in pieces, and has one.
+std::vector<PipelinePass> numbered(const PipelineRow& row) {
+  std::vector<PipelinePass> whole;
+  for (const PipelinePass& pass : row.passes) {
+    const bool goes_on = !whole.empty() && whole.back().forward == pass.forward && whole.back().chunk == pass.chunk &&
+                         whole.back().micro_batch == pass.micro_batch;
+    if (goes_on)
+      whole.back().end = pass.end;
+    else
+      whole.push_back(pass);
+  }
+  return whole;
+}
+
+/// Pixels that a second takes where all numbers have room.
+double scale_of_numbers(const PipelineChart& chart) {
+  double scale = 0;
+  for (const PipelineRow& row : chart.rows)
+    for (const PipelinePass& pass : numbered(row))
+      scale = std::max(scale, (text_width(number_of(pass), kNumber) + 1) / (pass.end - pass.begin));
+  return scale;
+}
 
 double mean_forward(const PipelineChart& chart) {
   double sum = 0, count = 0;
@@ -58,7 +82,9 @@ std::vector<Panel> panels_of(const std::vector<PipelineChart>& charts, double ro
     const double forward = mean_forward(chart);
     if (forward <= 0) continue;
     small = small || forward / longest * room < kTellApart;
-    part = std::min({part, chart.length.value / 2, room / kLarge * forward});
+    const double numbers = 1.001 * scale_of_numbers(chart), large = kLarge / forward;
+    part = std::min(
+        {part, chart.length.value / 2, room / (numbers < kLargest / forward ? std::max(large, numbers) : large)});
   }
   if (small) panels.insert(panels.end(), {{"Their begin", part}, {"Their end", part, true}});
   return panels;
@@ -95,12 +121,12 @@ class RowDrawer {
   RowDrawer(Svg& svg, const PipelineChart& chart, const Scale& x, double top)
       : svg_(svg), chart_(chart), x_(x), top_(top) {}
 
-  void draw(const PipelineRow& row, bool numbered) {
+  void draw(const PipelineRow& row, bool with_numbers) {
     // What is done or sent beside passes lies below them, so that only what they leave bare is seen.
     for (const bool sent : {true, false}) draw_others(row, sent);
     draw_passes(row);
-    if (numbered)
-      for (const PipelinePass& pass : row.passes) draw_number(pass);
+    if (!with_numbers) return;
+    for (const PipelinePass& pass : numbered(row)) draw_number(pass);
   }
 
  private:
@@ -158,10 +184,7 @@ class RowDrawer {
 
 /// Whether the numbers of all passes of a chart have room.
 bool has_numbers(const PipelineChart& chart, double pixels_a_second) {
-  for (const PipelineRow& row : chart.rows)
-    for (const PipelinePass& pass : row.passes)
-      if (text_width(number_of(pass), kNumber) + 1 > (pass.end - pass.begin) * pixels_a_second) return false;
-  return true;
+  return scale_of_numbers(chart) <= pixels_a_second;
 }
 
 std::string facts_of(const PipelineChart& chart, const RunResult& result) {

@@ -148,7 +148,9 @@ std::string shortened_in_words(const std::set<std::string>& shortened) {
 }
 
 double draw_unit_columns(Svg& svg, const Scale& x, double unit, double top, double bottom, const std::string& title) {
-  std::vector<Tick> ticks = nice_ticks(x.low / unit, x.high / unit, static_cast<int>((x.to - x.from) / 60));
+  constexpr double kApart = 60, kLeast = 4;  // pixels; ticks
+  std::vector<Tick> ticks =
+      nice_ticks(x.low / unit, x.high / unit, static_cast<int>(std::max(kLeast, (x.to - x.from) / kApart)));
   for (Tick& tick : ticks) tick.value *= unit;
   return draw_columns(svg, ticks, x, top, bottom, title);
 }

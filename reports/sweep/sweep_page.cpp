@@ -45,6 +45,12 @@ void add_to_list(std::string& values, const std::string& written) {
   values += written;
 }
 
+/// Of each value of an axis what --set takes, as it is typed; a knob has none.
+JsonValue settings_json(const Axis& axis) {
+  if (is_knob_name(axis.pointer)) return {};
+  return json_list(axis.values, [&](const std::string& value) { return in_shell(axis.pointer + "=" + value); });
+}
+
 JsonValue axes_json(const SweepRows& rows) {
   const std::vector<std::size_t> telling = telling_axes(rows);
   std::vector<JsonValue> axes;
@@ -53,6 +59,7 @@ JsonValue axes_json(const SweepRows& rows) {
                                 {"name", axis.name},
                                 {"title", axis.title},
                                 {"values", axis.values},
+                                {"set", settings_json(rows.heading.axes[axes.size()])},
                                 {"numbers", axis.numbers.has_value()},
                                 {"telling", std::ranges::find(telling, axes.size()) != telling.end()}}));
   return axes;
@@ -113,7 +120,7 @@ JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, 
                       {"winners", winners_json(all, merit)}});
 }
 
-/// The line of each schedule, as the pictures have it; one in ink has no colour.
+/// The line and the area of each schedule, as the pictures have it; a line in ink has no colour.
 JsonValue looks_json(const Heading& heading) {
   return json_list(looks_of(heading.schedules), [](const SeriesLook& look) {
     const Stroke stroke = stroke_of(look, Theme::kLight);
@@ -123,8 +130,9 @@ JsonValue looks_json(const Heading& heading) {
       dash.push_back(one->number);
       rest = trimmed(one->rest);
     }
-    return json_object(
-        {{"colour", look.hue == Hue::kInk ? JsonValue() : JsonValue(stroke.colour)}, {"dash", std::move(dash)}});
+    return json_object({{"colour", look.hue == Hue::kInk ? JsonValue() : JsonValue(stroke.colour)},
+                        {"dash", std::move(dash)},
+                        {"fill", colour_of(fill_of(look, Theme::kLight).hue, Theme::kLight)}});
   });
 }
 
@@ -152,9 +160,10 @@ JsonValue ranking_json(const SweepRows& rows, const Merit& asked) {
     if (points.size() == kMostRanked) break;
     const Metrics& figures = row->schedules[schedule];
     std::string label = rows.heading.schedules[schedule];
+    const JsonValue places = json_list(row->point, [](std::size_t at) { return static_cast<std::int64_t>(at); });
     if (rows.heading.tuned && schedule + 1 == rows.heading.schedules.size()) label += ": " + row->best_synchronous;
-    JsonValue point =
-        json_object({{"at", point_in_words(rows, *row)}, {"schedule", std::move(label)}, {"winner", winner}});
+    JsonValue point = json_object(
+        {{"at", point_in_words(rows, *row)}, {"point", places}, {"schedule", std::move(label)}, {"winner", winner}});
     for (const char* const key : {"total_time_s", "tokens_per_s", "gpu_hours", "cost"}) {
       const Metric& metric = metric_named(key);
       point.set(key, short_number(metric.figure.of(figures)));
@@ -198,6 +207,7 @@ std::string sweep_page_json(const SweepRows& rows, const std::string& command, c
                                  {"baseline", heading.baseline},
                                  {"grid", heading.grid},
                                  {"points", static_cast<std::int64_t>(heading.points)},
+                                 {"point_command", heading.point_command},
                                  {"counts", counts_in_words(rows, merit)},
                                  {"axes", axes_json(rows)},
                                  {"schedules", heading.schedules},

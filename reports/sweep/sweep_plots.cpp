@@ -234,7 +234,12 @@ std::optional<Shown> value_of(const Row& row, std::size_t schedule, const ValueA
   switch (asked.value) {
     case PlotValue::kTime: return shown_of(figures, Score::kTime);
     case PlotValue::kCost: return shown_of(figures, Score::kCost);
-    case PlotValue::kTokens: return exactly(figures.tokens_per_second);
+    case PlotValue::kTokens: {
+      const double tokens = figures.tokens_per_second;
+      const std::optional<Shown> time = shown_of(figures, Score::kTime);
+      if (!time || !(time->low > 0)) return exactly(tokens);
+      return Shown{tokens, tokens * time->value / time->high, tokens * time->value / time->low};
+    }
     case PlotValue::kSpeedup: break;
   }
   if (!asked.over) return shown_of(figures, asked.by);
@@ -469,7 +474,7 @@ SweepPicture draw_value_map(const DrawnRows& drawn, const Cut& cut, const ValueA
       }
       const std::string colour = colours.at(*value), number = number_of(*value, asked);
       svg.rect(box, colour, {svg.ground().paper, 0.5});
-      if (label_fits(number, box.width, size) && box.height >= size + 2)
+      if (text_width(number, size) + 2 <= box.width && box.height >= size + 2)
         svg.text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, number,
                  {.size = size, .anchor = Anchor::kMiddle, .colour = ink_over(colour)});
       const auto crosses = [&](std::size_t i, std::size_t k) {

@@ -7,6 +7,7 @@
 
 #include "sim/evaluation/stretches.hpp"
 #include "sim/explain/played_spans.hpp"
+#include "sim/explain/split_costs.hpp"
 #include "sim/graph/counted.hpp"
 
 namespace accosim {
@@ -103,6 +104,14 @@ std::array<double, kTimeUses> parts_of(const RankTime& rank, double from, double
   return parts;
 }
 
+/// Of what the ranks of a pipeline are idle: all but what the first stage waits outside of the flights.
+Seconds bubble_in(const SteadyPlay& play, Seconds idle) {
+  const std::optional<SplitCosts> costs = play.costs->parallel.pipeline > 1 ? split_costs(play) : std::nullopt;
+  if (!costs) return Seconds{};
+  const auto outside = std::ranges::find(costs->tail_parts, kWaitingForRanks, &std::pair<std::string, Seconds>::first);
+  return outside == costs->tail_parts.end() ? idle : idle - std::min(idle, outside->second);
+}
+
 }  // namespace
 
 UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
@@ -125,6 +134,10 @@ UpdateBreakdown breakdown_of(const SteadyPlay& play, const RunResult& result) {
     const double busy = std::accumulate(parts.begin(), parts.begin() + kIdle, 0.0);
     meanwhile += Seconds{share * busy * (measure.micro_batches_per_update / played - 1)};
   }
+  Seconds& waiting = breakdown.parts[static_cast<std::size_t>(TimeUse::kWaiting)];
+  const Seconds bubble = bubble_in(play, waiting);
+  breakdown.parts[static_cast<std::size_t>(TimeUse::kBubble)] = bubble;
+  waiting -= bubble;
   for (const PauseCost& pause : play.pauses) paused += 1 / pause.every_updates * pause.time;
   meanwhile = std::min(meanwhile, paused);
   breakdown.parts[static_cast<std::size_t>(TimeUse::kComputation)] += meanwhile;

@@ -137,7 +137,7 @@ void add_parts(Parts& parts, const SteadyPlay& play, const RankTime& rank, const
     }
     idle += stretch.second - stretch.first - before;
   }
-  parts["waiting for other ranks"] += share * idle;
+  parts[kWaitingForRanks] += share * idle;
 }
 
 /// What collectives in the layers of a micro-batch take, were nothing beside them, and the gathers of what arrives

@@ -46,6 +46,9 @@ struct DimensionTime {
   Seconds hidden() const { return takes - bare; }
 };
 
+/// The part of a tail in which nothing goes on.
+inline constexpr const char* kWaitingForRanks = "waiting for other ranks";
+
 struct SplitCosts {
   Seconds update_time;
   std::optional<PipelineTime> pipeline;

@@ -139,6 +139,7 @@ Metrics no_figures() {
 
 bool same_sweep(const Heading& a, Heading b) {
   b.command = a.command;
+  b.point_command = a.point_command;
   return a == b;
 }
 
@@ -176,6 +177,7 @@ std::string line_of(const Heading& heading) {
     line.set("trains", std::move(trains));
   }
   if (!heading.command.empty()) line.set("command", heading.command);
+  if (!heading.point_command.empty()) line.set("point_command", heading.point_command);
   if (heading.tuned) line.set("tuned", true);
   if (heading.fair) line.set("fair", true);  // files from before there was this key are as they were
   return dump_json(line);
@@ -232,7 +234,8 @@ Heading read_heading(const std::string& line, const std::string& file) {
       trains.finish();
     }
     heading.id = reader.text("id");
-    if (reader.has("command")) heading.command = reader.text("command", std::nullopt, kLongText);
+    heading.command = reader.text("command", std::string(), kLongText);
+    heading.point_command = reader.text("point_command", std::string(), kLongText);
     heading.points = static_cast<std::size_t>(reader.whole("points", 0, static_cast<double>(kMostPoints)));
     heading.grid = reader.boolean("grid");
     heading.side_by_side = reader.boolean("side_by_side", false);

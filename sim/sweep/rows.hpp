@@ -45,10 +45,12 @@ struct Heading {
   bool tuned = false;                  ///< the last schedule is the best synchronous one, as Row says which
   bool fair = false;                   ///< rows have Row::alone, and what is over it and over the balanced baseline
   std::string command{};               ///< that plays it, for people; empty: unknown
+  /// That makes the page of a point, with the point's settings behind it; empty: unknown.
+  std::string point_command{};
 
   bool operator==(const Heading&) const = default;
 };
-/// Whether two files are of one sweep: all is equal but for the command, in which a path may be written otherwise.
+/// Whether two files are of one sweep: all is equal but for the commands, in which a path may be written otherwise.
 bool same_sweep(const Heading& a, Heading b);
 /// One line, without its end.
 std::string line_of(const Heading& heading);

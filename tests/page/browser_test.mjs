@@ -214,6 +214,34 @@ async function pickersChange(page) {
   assert.ok((await sweepShapes(page))[0] < paths, 'a schedule that is switched off is not drawn');
 }
 
+/// A point is told of under a mouse and chosen by a click or the arrow keys, with the command that makes its page.
+async function pointsAnswer(page) {
+  for (const [id, second] of [['sweep-curve', 'ArrowRight'], ['sweep-map', 'ArrowUp']]) {
+    const said = () => text(page, `#${id} .point`);
+    await page.evaluate(`document.querySelector('#${id} .chart').focus()`);
+    await page.key('ArrowRight');
+    const first = await said();
+    assert.match(first, /A100 nodes = 0, micro-batches an update = [248]\. .*zero1 1\.00x/);
+    assert.match(first, /accosim report h100_a100 --set \/cluster\/nodes\/1\/count=0 --set \/training\/gradient_accumulation_steps=[248] -o point\.html/);
+    await page.key(second);
+    assert.notEqual(await said(), first, `${second} in ${id}`);
+    // A circle of a curve, a cell of the map: what lies furthest right.
+    const {x, y} = await page.evaluate(`(() => { const box = document.querySelector('#${id} .chart');
+      box.scrollIntoView({block: 'center'});
+      const shapes = [...box.querySelectorAll('svg path')].map((one) => one.getBoundingClientRect())
+        .filter(({width, height}) => ${id === 'sweep-map' ? 'height > 20 && width > 20 && height < 100' : 'Math.abs(width - 6.4) < 1 && Math.abs(height - 6.4) < 1'});
+      const {left, top, width, height} = shapes.reduce((a, b) => (b.left > a.left ? b : a));
+      return {x: left + width / 2, y: top + height / 2}; })()`);
+    await page.mouse('mouseMoved', x, y);
+    await page.settle();
+    assert.match(await text(page, `#${id} .tip`), /A100 nodes: 8/, `hover in ${id}`);
+    await page.mouse('mousePressed', x, y, {button: 'left', clickCount: 1});
+    await page.mouse('mouseReleased', x, y, {button: 'left', clickCount: 1});
+    await page.settle();
+    assert.match(await said(), /^A100 nodes = 8, /, `click in ${id}`);
+  }
+}
+
 /// What the page says is what its document says, and that is what the terminal does.
 async function sweepSays(page, {sweep}, summary) {
   const body = (await page.evaluate('document.body.innerText')).replace(/\s+/g, ' ');
@@ -322,6 +350,7 @@ async function main() {
     await sweepSays(page, swept.document, summary);
   }));
   await check('a sweep\'s pickers and switches change its charts', on(swept, {}, pickersChange));
+  await check('a sweep\'s points answer hover, click and keys', on(swept, {}, pointsAnswer));
   await check('everything of a sweep has a name', on(swept, {}, allIsNamed));
   await check('every shipped scenario, and a part of every shipped sweep, says nothing odd', async () => {
     const shipped = join(here, '../../scenarios');

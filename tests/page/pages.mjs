@@ -39,7 +39,6 @@ export function hostile(document) {
   copy.result.results[1].warnings.push({code: evil, message: evil, advice: evil});
   for (const label of copy.timelines[1].labels) label.name = evil;
   for (const row of copy.timelines[1].rows) row.name = evil;
-  for (const cause of copy.breakdown[1].causes) cause.name = evil;
   for (const fact of copy.words.facts) fact.text = evil;
   for (const bar of copy.memory) bar.label = evil;
   for (const row of copy.ground) row.name = row.figures = row.known = evil;
@@ -49,8 +48,8 @@ export function hostile(document) {
 /// The same of a sweep's.
 export function hostileSweep(document) {
   const copy = structuredClone(document), {sweep} = copy;
-  sweep.scenario = sweep.baseline = sweep.counts = sweep.schedules[1] = copy.command = kEvil;
-  for (const axis of sweep.axes) axis.name = axis.title = axis.values[1] = kEvil;
+  sweep.scenario = sweep.baseline = sweep.counts = sweep.schedules[1] = copy.command = sweep.point_command = kEvil;
+  for (const axis of sweep.axes) axis.name = axis.title = axis.values[1] = axis.set[1] = kEvil;
   for (const score of sweep.scores) score.speedup = score.fastest = score.answer = score.crossovers[0] = kEvil;
   for (const point of sweep.failed) point.why = point.at[0] = kEvil;
   sweep.worth.words[0] = sweep.worth.schedules[0].label = sweep.failures[0] = kEvil;

@@ -193,21 +193,18 @@ TEST(Page, MemoryHasABarForEachKindOfRank) {
   EXPECT_EQ(bars[2]["memory_capacity_bytes"], 80);
 }
 
-// The path's time by class, and a pause of 3 s every second update as 1.5 s of each.
-TEST(Page, TheBreakdownIsThePathAndItsShareOfThePauses) {
-  Explanation explanation;
-  explanation.label = "zero1";
-  explanation.path.update_time = Seconds{4};
-  explanation.path.steps = {{"forward", OpClass::kForward, 0, Seconds{1}, 1},
-                            {"reduce", OpClass::kCommunication, 0, Seconds{2}, 1},
-                            {"forward", OpClass::kForward, 0, Seconds{1}, 1}};
-  explanation.pauses = {{.name = "evaluation", .lasts = Seconds{3}, .time = Seconds{3}, .every_updates = 2}};
+TEST(Page, TheBreakdownIsWhatThePictureOfItHas) {
+  UpdateBreakdown breakdown;
+  breakdown.label = "zero1";
+  breakdown.update_time = Seconds{4};
+  breakdown.parts[static_cast<std::size_t>(TimeUse::kComputation)] = Seconds{3};
+  breakdown.parts[static_cast<std::size_t>(TimeUse::kBubble)] = Seconds{1};
   Page page;
-  page.explanations = {explanation};
-  const Json breakdown = Json::parse(text_of_json(sample_scenario(1, 2), page))["breakdown"][0];
-  EXPECT_EQ(breakdown["update_s"], 5.5);
-  EXPECT_EQ(breakdown["classes"], Json::parse(R"([{"name": "forward", "s": 2.0}, {"name": "communication", "s": 2.0},
-    {"name": "pause", "s": 1.5}])"));
+  page.breakdowns = {breakdown};
+  const Json drawn = Json::parse(text_of_json(sample_scenario(1, 2), page))["breakdown"][0];
+  EXPECT_EQ(drawn["update_s"], 4);
+  EXPECT_EQ(drawn["uses"],
+            Json::parse(R"([{"name": "forward and backward", "s": 3.0}, {"name": "pipeline bubble", "s": 1.0}])"));
 }
 
 /// Of two_results() on 2 nodes of 4 GPUs, but for what a test changes.

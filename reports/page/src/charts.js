@@ -1,14 +1,26 @@
 // The charts: bars a schedule, with the 80 % interval of what they show. Apache ECharts draws them, as SVG.
 
 const kBar = 26;  // pixels a schedule, of its bar and the room around it
-const kChartLeft = 170;
 const kLegendRoom = 52;  // of a legend in two lines
+const kNameLine = 14, kMostNameLines = 4;
 
-/// The names are drawn as they are, cut where they are endless.
+/// Room for the names left of bars, at most a third of the chart: {left, lines} in pixels and lines of the longest.
+function roomForNames(labels) {
+  const context = document.createElement('canvas').getContext('2d'), most = byId('answer').clientWidth / 3;
+  context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const longest = Math.max(60, ...labels.map((label) => context.measureText(label.slice(0, 300)).width + 4));
+  const room = Math.min(longest, most), lines = Math.ceil(1.15 * longest / room);  // a break at a blank leaves some empty
+  return {left: room + 20, lines: Math.min(longest > room ? lines : 1, kMostNameLines)};
+}
+const barRoom = (labels, least) => Math.max(least, kNameLine * roomForNames(labels).lines + 6);
+
+/// The names are drawn as they are, in lines, cut where they are endless.
 function schedulesAxis(labels, theme) {
+  const {left} = roomForNames(labels), most = Math.floor(kMostNameLines * (left - 20) / 7);
   return {type: 'category', data: labels.map((_, i) => i), inverse: true, axisTick: {show: false},
     axisLine: {lineStyle: {color: theme.line}},
-    axisLabel: {color: theme.ink, width: kChartLeft - 20, overflow: 'truncate', formatter: (i) => labels[i]}};
+    axisLabel: {color: theme.ink, width: left - 20, overflow: 'break', lineHeight: kNameLine,
+      formatter: (i) => (labels[i].length > most ? `${labels[i].slice(0, most)}\u2026` : labels[i])}};
 }
 
 function valuesAxis(theme, formatter, extra = {}) {
@@ -50,7 +62,7 @@ const plainOption = (theme, describe) => ({animation: false, backgroundColor: 't
   tooltip: {confine: true, backgroundColor: theme.panel, borderColor: theme.line, textStyle: {color: theme.ink}}});
 
 const baseOption = (theme, labels, describe) => ({...plainOption(theme, describe),
-  grid: {left: kChartLeft, right: 36, top: kLegendRoom, bottom: 30},
+  grid: {left: roomForNames(labels).left, right: 36, top: kLegendRoom, bottom: 30},
   legend: {top: 0, left: 0, textStyle: {color: theme.ink}, itemWidth: 16, itemHeight: 10, selectedMode: false},
   yAxis: schedulesAxis(labels, theme)});
 
@@ -62,25 +74,23 @@ function breakdownOption(shownOnes, theme) {
   const labels = shownOnes.map(({r}) => r.label);
   // For as many samples as are asked of an update: else a schedule whose batch grows looks slow.
   const asked = (r) => r.batch_inflation || 1;
-  const timeIn = (b, cls) => (b.classes.find((one) => one.name === cls) || {s: 0}).s;
-  const there = kClassNames.filter((cls) => shownOnes.some(({b}) => timeIn(b, cls) > 0));
+  const timeIn = (b, use) => b.uses.find((one) => one.name === use)?.s ?? 0;
+  const there = Object.keys(kUses).filter((use) => shownOnes.some(({b}) => timeIn(b, use) > 0));
   const option = baseOption(theme, labels, 'Bars of the time of an update of each schedule, by what it goes to; the numbers follow.');
   return withSeries({...option,
     xAxis: valuesAxis(theme, axisTime),
     tooltip: {...option.tooltip, formatter: ({seriesName, dataIndex, value}) => tip(labels[dataIndex],
       `${seriesName}: ${format.time(value)}, ${format.percent(value * asked(shownOnes[dataIndex].r) / shownOnes[dataIndex].b.update_s)}`)}}, [
-      ...there.map((cls) => barOf(kClasses[cls][2], fillOf(cls), shownOnes.map(({r, b}) => timeIn(b, cls) / asked(r)),
-        {stack: 'time'}, kDecals[cls])),
+      ...there.map((use) => barOf(use, kUses[use], shownOnes.map(({r, b}) => timeIn(b, use) / asked(r)),
+        {stack: 'time'}, kDecals[use])),
       intervalSeries('interval', shownOnes.map(({r}, i) => [r.update_time_s_low / asked(r), r.update_time_s_high / asked(r), i]), theme),
     ]);
 }
 
 function breakdownNumbers(shownOnes) {
-  const rows = shownOnes.flatMap(({b}) => b.causes.map((cause) =>
-    [nameOf(b.label), nameOf(cause.name), format.time(cause.s), format.percent(cause.s / b.update_s)]));
-  const notes = shownOnes.flatMap(({b}) => b.notes.map((note) => el('li', {dir: 'auto'}, nameOf(b.label), ': ', note)));
-  return el('div', {}, notes.length > 0 ? el('ul', {class: 'help'}, notes) : null,
-    numbersOf('The critical path of one update', ['schedule', 'what', 'time', 'share'], rows));
+  const rows = shownOnes.flatMap(({b}) => b.uses.filter(({s}) => s > 0).map(({name, s}) =>
+    [nameOf(b.label), name, format.time(s), format.percent(s / b.update_s)]));
+  return numbersOf('An update, the mean of all ranks', ['schedule', 'what', 'time', 'share'], rows);
 }
 
 function speedupOption(shownOnes, theme, baseline) {
@@ -121,7 +131,7 @@ function memoryOption(results, theme) {
   const labels = results.map((r) => r.label);
   const groups = memoryGroupsOf(results);
   const option = baseOption(theme, labels, 'Bars of the memory of a GPU by part, against its capacity; the numbers follow.');
-  const decals = {'communication buffer': kDecals.communication, 'optimizer states': kDecals.optimizer};
+  const decals = {'communication buffer': kDecals['exposed communication'], 'optimizer states': kDecals.optimizer};
   return withSeries({...option,
     xAxis: valuesAxis(theme, (value) => `${value} GiB`,
       {max: ({max}) => Math.ceil(Math.max(max, ...results.map((r) => Math.max(r.memory_capacity_bytes, r.memory_resident_bytes_high) / kGiB)) * 1.03)}),
@@ -159,24 +169,23 @@ function chartIn(id, caption, bars) {
   figure.hidden = false;
   let chart = null;
   return {
-    /// `rows`: bars of the chart.
-    draw(option, rows, inNumbers) {
-      box.style.height = `${kLegendRoom + 30 + bars * rows}px`;
+    /// `labels`: of the bars.
+    draw(option, labels, inNumbers) {
+      box.style.height = `${kLegendRoom + 30 + barRoom(labels, bars) * labels.length}px`;
       chart = chart || echarts.init(box, null, {renderer: 'svg'});
       chart.resize();
       chart.setOption(option, {notMerge: true});
       if (inNumbers) numbers.replaceChildren(inNumbers);
     },
-    resize() { if (chart) chart.resize(); },
   };
 }
 
-/// Returns {draw(on), resize()} for all of them; `on` says which schedules are shown.
+/// Returns {draw(on)} for all of them, at the width that there is; `on` says which schedules are shown.
 function makeCharts({result, breakdown, memory: bars}) {
   const all = result.results.map((r, i) => ({r, b: breakdown[i]}));
   byId('breakdown-part').hidden = byId('memory-part').hidden = false;
-  const time = chartIn('breakdown', 'The critical path of as many samples as are asked of an update: what makes it as long as it is. The line at the end ' +
-    'of a bar is the 80 % interval of the update.', kBar + 8);
+  const time = chartIn('breakdown', 'The mean of all ranks, of as many samples as are asked of an update. The line at the end of a bar is the 80 % interval ' +
+    'of the update.', kBar + 8);
   const memory = chartIn('memory', 'What a GPU holds at the peak, with its 80 % interval. The red line is the capacity.', kBar + 8);
   const compared = all.length > 1 && all.some(({r}) => r.speedup !== null);
   const seeds = all.some(({r}) => r.seeds !== undefined);
@@ -185,11 +194,11 @@ function makeCharts({result, breakdown, memory: bars}) {
   return {
     draw(on) {
       const theme = themeColours(), some = all.filter((_, i) => on[i]);
-      time.draw(breakdownOption(some, theme), some.length, breakdownNumbers(some));
+      const labels = some.map(({r}) => r.label);
+      time.draw(breakdownOption(some, theme), labels, breakdownNumbers(some));
       const held = bars.filter(({schedule}) => on[schedule]);
-      memory.draw(memoryOption(held, theme), held.length, memoryNumbers(held));
-      if (speedup) speedup.draw(speedupOption(some, theme, result.baseline || ''), some.length);
+      memory.draw(memoryOption(held, theme), held.map(({label}) => label), memoryNumbers(held));
+      if (speedup) speedup.draw(speedupOption(some, theme, result.baseline || ''), labels);
     },
-    resize() { for (const chart of [time, memory, speedup]) if (chart) chart.resize(); },
   };
 }

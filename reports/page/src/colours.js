@@ -20,6 +20,18 @@ const kClassNames = Object.keys(kClasses);
 const fillOf = (cls) => (kClasses[cls] || kClasses.mark)[0];
 const inkOf = (cls) => (kClasses[cls] || kClasses.mark)[1];
 
+/// Of what the time of an update is spent on, by its name in the document.
+const kUses = {
+  'forward and backward': kClasses.backward[0],
+  'optimizer': kClasses.optimizer[0],
+  'copies': kClasses.copy[0],
+  'host': kClasses.host[0],
+  'exposed communication': kClasses.communication[0],
+  'pipeline bubble': '#ffffff',
+  'waiting for other ranks': kClasses.wait[0],
+  'pauses': kClasses.pause[0],
+};
+
 /// Of memory: [name, fill, parts of the result's memory_parts_bytes].
 const kMemoryGroups = [
   ['parameters', '#0072b2', ['parameters', 'parameter shard', 'gathered parameters', 'predicted parameters',
@@ -35,7 +47,7 @@ const kMemoryGroups = [
 
 /// Stripes and dots, by which grey prints keep stacked parts apart.
 const kDecals = {
-  communication: {symbol: 'rect', dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: -Math.PI / 4, color: '#00000055'},
+  'exposed communication': {symbol: 'rect', dashArrayX: [1, 0], dashArrayY: [2, 5], rotation: -Math.PI / 4, color: '#00000055'},
   optimizer: {symbol: 'circle', dashArrayX: [[6, 6], [0, 6, 6, 0]], dashArrayY: [4, 0], symbolSize: 0.5, color: '#00000055'},
 };
 

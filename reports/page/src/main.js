@@ -41,7 +41,7 @@ function showPageOfSchedules(page) {
   });
   charts.draw(on);
   for (const each of pictures) each.show(on);
-  new ResizeObserver(() => charts.resize()).observe(document.querySelector('main'));
+  new ResizeObserver(() => charts.draw(on)).observe(document.querySelector('main'));
   return (now) => {
     charts.draw(on);
     for (const each of pictures) each.redraw(now);
@@ -70,7 +70,7 @@ function followPrint(redraw) {
   const root = document.documentElement;
   let before = null;
   addEventListener('beforeprint', () => {
-    const details = [...document.querySelectorAll('details:not(.numbers)')];
+    const details = [...document.querySelectorAll('details:not(.numbers, .stays)')];
     before = {theme: root.dataset.theme, closed: details.filter((one) => !one.open)};
     root.dataset.theme = 'light';
     root.dataset.print = '';

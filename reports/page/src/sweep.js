@@ -118,11 +118,11 @@ function mapOption(sweep, view, theme) {
       const [x, y, mark, value] = cells[dataIndex], [cx, cy] = api.coord([x, y]), [wide, high] = api.size([1, 1]);
       const winner = winnerOf(mark), isWon = Number.isInteger(winner);
       const cell = {type: 'rect', shape: {x: cx - wide / 2, y: cy - high / 2, width: wide, height: high},
-        style: {fill: isWon ? lineOf(sweep, winner).colour : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
+        style: {fill: isWon ? sweep.looks[winner].fill : theme.back, stroke: theme.back, lineWidth: Math.min(wide, high) > 8 ? 1 : 0.3}};
       const spent = score.format === 'count' && value !== null && wide > 44 && high > 12 ? format.count(value) + ' ' : '';
       const says = spent + (isWon ? mark.replace(/^[0-9]+/, '') : mark);
       if (says === '') return cell;
-      const ink = !isWon ? theme.ink : sweep.looks[winner].colour ? '#000' : theme.back;
+      const ink = isWon ? '#000' : theme.ink;
       const size = Math.min(spent === '' ? 14 : 11, high - 1, wide * 1.3);
       return {type: 'group', children: [cell, size < 8 ?
         {type: 'circle', shape: {cx, cy, r: 1}, style: {fill: ink}} :
@@ -168,25 +168,61 @@ function sweepTools(sweep, view, isMap, changed) {
   return tools;
 }
 
-/// A chart under its tools. `draw(chart, view)` gives what is below it.
+/// The command that makes a point's page; empty: unknown. at: index of a value by axis.
+function pageOfPoint({axes, point_command: command}, at) {
+  const sets = axes.map(({set}, i) => set && `--set ${set[at[i]]}`);
+  return command && sets.every((set) => set) ? [command, ...sets, '-o point.html'].join(' ') : '';
+}
+
+/// What a point comes to, and that command.
+function pointSays(sweep, view, at) {
+  const {axes, schedules, scores} = sweep, command = pageOfPoint(sweep, at);
+  const score = scores[view.score], index = indexOf(axes, at), places = axes.map(({title, values}, i) => `${title} = ${values[at[i]]}`);
+  const figures = schedules.flatMap((label, s) => {
+    const [value, low, high] = score.speedups[s].slice(3 * index, 3 * index + 3);
+    return value === null || !view.on[s] ? [] : [`${label} ${format[score.format](value)} (${interval(score.format, low, high)})`];
+  });
+  return [el('p', {dir: 'auto'}, `${places.join(', ')}. ${figures.length > 0 ? figures.join('; ') : 'Nothing was played here, or nothing fits'}.`),
+    ...(command ? [el('p', {}, 'Its page, with the timeline:'), el('pre', {class: 'command', tabindex: '0'}, command)] : [])];
+}
+
+/// A chart under its tools. `draw(chart, view)` gives what is below it. A point is chosen by a click or the arrow keys.
 function sweepChart(id, sweep, isMap, height, optionOf, belowOf) {
   const figure = byId(id), view = {...firstView(sweep), on: sweep.schedules.map(() => true)};
-  const tools = el('div', {}), box = el('div', {class: 'chart'}), said = el('figcaption', {}), below = el('div', {});
-  figure.append(tools, box, said, below);
+  const tools = el('div', {}), said = el('figcaption', {}), point = el('div', {class: 'point', 'aria-live': 'polite'}), below = el('div', {});
+  const box = el('div', {class: 'chart', tabindex: '0', role: 'application', 'aria-label': `Points of ${isMap ? 'the map' : 'the curves'}; arrow keys choose one`});
+  figure.append(tools, box, said, point, below);
   figure.hidden = false;
   box.style.height = `${height}px`;
   const chart = echarts.init(box, null, {renderer: 'svg'});
   const draw = () => {
     chart.setOption(optionOf(sweep, view, themeColours()), {notMerge: true});
     const {speedup, fastest} = sweep.scores[view.score];
-    said.textContent = isMap ? `By colour, ${fastest}. ~ or a dot: the interval leaves the fastest open; * or a dot: none without a caveat, the nearest is shown; ` +
+    said.textContent = (isMap ? `By colour, ${fastest}. ~ or a dot: the interval leaves the fastest open; * or a dot: none without a caveat, the nearest is shown; ` +
         'x: none fits; !: failed.' :
       curvesOf(sweep, view).length === 0 ? 'Nothing was played here, or no schedule is shown.' :
-        `${speedup[0].toUpperCase()}${speedup.slice(1)}, with 80 % intervals.`;
+        `${speedup[0].toUpperCase()}${speedup.slice(1)}, with 80 % intervals.`) + ' A click on a point, or the arrow keys, tell its values.';
     below.replaceChildren(belowOf(sweep, view, draw));
   };
+  let chosen = null;  // the values of the axes at the point that is told of
+  const choose = (at) => {
+    chosen = at;
+    point.replaceChildren(...pointSays(sweep, view, at));
+  };
+  const drawn = () => (isMap ? [view.axis, view.up] : [view.axis]);
+  chart.on('click', ({data}) => choose(view.at.map((value, k) => (drawn().includes(k) ? data[drawn().indexOf(k)] : value))));
+  box.addEventListener('keydown', (event) => {
+    const [i, by] = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowDown: [1, -1], ArrowUp: [1, 1]}[event.key] ?? [];
+    const axis = drawn()[i];
+    if (axis === undefined) return;
+    event.preventDefault();
+    const moved = (k) => Math.min(Math.max(chosen[k] + (k === axis ? by : 0), 0), sweep.axes[k].values.length - 1);
+    choose(view.at.map((value, k) => (chosen ? moved(k) : drawn().includes(k) ? 0 : value)));
+  });
   const change = (what) => {
     Object.assign(view, what);
+    chosen = null;
+    point.replaceChildren();
     tools.replaceChildren(sweepTools(sweep, view, isMap, change));
     draw();
   };
@@ -199,7 +235,7 @@ function mapLegend(sweep, view) {
   return el('div', {class: 'legend'}, sweep.schedules.flatMap((label, s) => {
     if (!won.has(s)) return [];
     const swatch = el('span', {class: 'swatch', 'aria-hidden': 'true'});
-    swatch.style.background = lineOf(sweep, s).colour;
+    swatch.style.background = sweep.looks[s].fill;
     return [el('span', {class: 'key'}, swatch, nameOf(label))];
   }));
 }
@@ -227,19 +263,27 @@ function gauge(value, low, high, most) {
   return el('span', {class: 'gauge', 'aria-hidden': 'true'}, bar, range);
 }
 
+/// With the command of its page behind it.
+function nameOfPoint(sweep, {at, point}) {
+  const command = pageOfPoint(sweep, point);
+  return command === '' ? nameOf(at) : el('details', {class: 'stays'}, el('summary', {}, nameOf(at)), el('pre', {class: 'command', tabindex: '0'}, command));
+}
+
 /// The points from the best on, with what they come to.
-function showRanking({ranking}) {
+function showRanking(sweep) {
+  const {ranking} = sweep;
   if (!ranking || ranking.points.length < 2) return;
   const priced = ranking.points.some(({cost}) => cost !== null);
   const most = (key) => Math.max(...ranking.points.map((one) => one[`${key}_high`] ?? one[key] ?? 0));
   const drawn = (one, key) => one[key] === null ? '-' : gauge(one[key], one[`${key}_low`], one[`${key}_high`], most(key));
   const ranged = (one, kind, key) => withInterval(shown(kind, one[key]), interval(kind, one[`${key}_low`], one[`${key}_high`]));
   const costs = (one) => !priced ? [] : one.cost === null ? ['-', '-'] : [ranged(one, 'count', 'cost'), drawn(one, 'cost')];
-  showIn('ranking', ...(ranking.asked ? [] : sentencesIn('p', [ranking.words])), wideTable(ranking.title,
-    ['point', 'schedule', 'all tokens', '', ...(priced ? ['cost', ''] : []), 'tokens a second', 'GPU-hours'],
-    ranking.points.map((one) => [nameOf(one.at), nameOf(one.schedule + (one.winner ? '' : ' *')),
-      ranged(one, 'clock', 'total_time_s'), drawn(one, 'total_time_s'), ...costs(one),
-      shown('count', one.tokens_per_s), shown('count', one.gpu_hours)])));
+  showIn('ranking', ...(ranking.asked ? [] : sentencesIn('p', [ranking.words])),
+    wideTable(ranking.title + (sweep.point_command ? '; behind a point the command of its page, with the timeline' : ''),
+      ['point', 'schedule', 'all tokens', '', ...(priced ? ['cost', ''] : []), 'tokens a second', 'GPU-hours'],
+      ranking.points.map((one) => [nameOfPoint(sweep, one), nameOf(one.schedule + (one.winner ? '' : ' *')),
+        ranged(one, 'clock', 'total_time_s'), drawn(one, 'total_time_s'), ...costs(one),
+        shown('count', one.tokens_per_s), shown('count', one.gpu_hours)])));
 }
 
 function showWorth({words, schedules}) {

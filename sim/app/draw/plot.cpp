@@ -234,6 +234,9 @@ ExitCode plot_convergence(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+/// A --value: the speedup over the fastest part alone.
+constexpr const char* kWorth = "worth";
+
 /// A sweep's rows, the part of them that --axis and --at say, and what is drawn of it.
 struct Swept {
   DrawnRows drawn;
@@ -249,11 +252,19 @@ Swept swept(const Arguments& arguments, std::size_t axes) {
     throw BadInput(fmt::format("{}: there are no rows yet; play the sweep first", printable(path, 300)));
   ValueAsked asked;
   asked.by = score_of(arguments);
-  if (arguments.given("--value")) asked.value = *value_named<PlotValue>(arguments.text("--value"));
-  if (arguments.given("--over") && arguments.given("--value") && asked.value != PlotValue::kSpeedup)
+  const std::string& value = arguments.text("--value");
+  if (arguments.given("--over") && arguments.given("--value") && value != name_of(PlotValue::kSpeedup))
     throw BadInput("--over: is what a speedup is over; leave it out, or write --value speedup");
-  if (asked.by == Score::kTime && !arguments.given("--value")) asked.value = PlotValue::kTime;
-  if (asked.by == Score::kCost && !arguments.given("--value")) asked.value = PlotValue::kCost;
+  if (value == kWorth) {
+    asked.by = Score::kAlone;
+  } else if (arguments.given("--value")) {
+    asked.value = *value_named<PlotValue>(value);
+  } else if (!arguments.given("--over")) {
+    asked.value = asked.by == Score::kTime     ? PlotValue::kTime
+                  : asked.by == Score::kCost   ? PlotValue::kCost
+                  : asked.by == Score::kTokens ? PlotValue::kTokens
+                                               : PlotValue::kSpeedup;
+  }
   check_score(rows, asked.value == PlotValue::kCost ? Score::kCost : asked.by);
   check_asked(arguments, {path});
   const std::vector<std::string>& names = rows.heading.schedules;
@@ -290,8 +301,11 @@ ExitCode plot_curve(const Arguments& arguments) {
 ExitCode plot_map(const Arguments& arguments) {
   const Swept all = swept(arguments, 2);
   const PlotStyle style = style_of(arguments);
-  const Merit merit = merit_of(arguments);
-  if (!arguments.given("--value") && !arguments.given("--of") && !arguments.given("--over"))
+  Merit merit = merit_of(arguments);
+  merit.by = all.asked.by;
+  // Over the part alone all schedules rank as without it: what is asked for is by how much.
+  if (!arguments.given("--value") && !arguments.given("--of") && !arguments.given("--over") &&
+      merit.by != Score::kAlone)
     return write_swept(arguments, draw_map(all.drawn, all.cut, merit, style), all, "map of winners");
   return write_swept(arguments, draw_value_map(all.drawn, all.cut, all.asked, merit, style), all, "map of values");
 }
@@ -304,12 +318,15 @@ std::vector<Option> cut_options() {
                "those with the most values",
        .value = Texts()},
       {.names = "--at",
-       .help = "Of a sweep: the value of another axis, axis=value; default: its first; may be repeated",
+       .help =
+           "Of a sweep: the value of another axis, axis=value; default: the middle one, or the nearest to it that was "
+           "simulated; may be repeated",
        .value = Texts()},
       {.names = "--value",
        .help = "What a curve or a map of a sweep shows: speedup (over the baseline, or what --by says), time (h) or "
-               "cost of all tokens, tokens (per second); a map without it, --of and --over names the best schedule",
-       .choices = {"speedup", "time", "cost", "tokens"}},
+               "cost of all tokens, tokens (per second), worth (speedup over the fastest part alone, rows of --fair); "
+               "a map without it, --of and --over names the best schedule",
+       .choices = {"speedup", "time", "cost", "tokens", kWorth}},
       text_option("--of", "Of a map: the schedule whose value is shown; default: the best at each point", "LABEL"),
       text_option("--over", "Of a sweep: the schedule that a speedup is over, per token", "LABEL")};
 }

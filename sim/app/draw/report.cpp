@@ -28,7 +28,7 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/app/verbs.hpp"
-#include "sim/explain/explanation.hpp"
+#include "sim/explain/breakdown.hpp"
 #include "sim/network/network.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/result/metrics.hpp"
@@ -162,10 +162,7 @@ Page page_of(const ChosenSchedules& chosen, std::vector<RunResult> results, cons
   page.tuned = chosen.tuned;
   page.standing = standing_of(scenario, page.results, winner_rule_of(arguments), evaluations, page.tuned);
   page.fair = fair_comparison(scenario, page.results, evaluations, page.tuned);
-  for (const int index : chosen.indices) {
-    const ScheduleSpec& spec = scenario.schedules[index];
-    page.explanations.push_back(explain(spec, *evaluations.play(scenario, spec)));
-  }
+  page.breakdowns = breakdowns_of(scenario, chosen.indices, page.results, evaluations);
   page.errors = shipped_known_errors(devices_of(scenario));
   return page;
 }

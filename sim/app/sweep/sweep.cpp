@@ -213,8 +213,15 @@ ExitCode sweep(const Arguments& arguments) {
   const Sweep asked = sweep_of(arguments, inputs);
   const Shard shard = arguments.given("--shard") ? parse_shard(arguments.text("--shard")) : Shard{};
   Heading heading = heading_of(asked, network_of(arguments));
-  heading.command = command_of("sweep", joined(without_launch(play_options()), axis_options()), {}, arguments);
-  if (printable(heading.command, heading.command.size()) != heading.command) heading.command.clear();
+  const std::vector<Option> played = without_launch(play_options());
+  heading.command = command_of("sweep", joined(played, axis_options()), {}, arguments);
+  Arguments of_a_point = arguments;
+  of_a_point.all["scenario"].value = asked.scenario;
+  of_a_point.all["--set"] = {asked.set, true};
+  of_a_point.all["--schedule"] = {asked.schedules, true};
+  heading.point_command = command_of("report", joined(played, {tuned_option()}), {}, of_a_point);
+  for (std::string* const command : {&heading.command, &heading.point_command})
+    if (printable(*command, command->size()) != *command) command->clear();
   const LoadedScenario first = first_point(asked);
   check_score(heading, score_of(arguments), price_per_hour(first.scenario.cluster).has_value());
   const std::string output = path_of(arguments.text("--output"), shard);
