@@ -199,19 +199,23 @@ void tell_environment(const LaunchLine& launch, Draft& draft) {
       draft.not_modelled(0, fmt::format("{}={}: {}", name, found->second.text, what));
 }
 
-/// What the schedule of the script is compared with: ACCO, with gradients of the same type.
-/// Nothing, and a word of why, where it cannot be had.
+/// What the schedule of the script is compared with: ACCO, with gradients of the same type; nothing, and a word of why,
+/// where it cannot be had.
 void add_acco(const std::string& source, ImportedLaunch& imported) {
+  const auto wrong = [&]() -> std::string {
+    try {
+      const LoadedScenario loaded = load_scenario_tree(imported.scenario, source, {});
+      return loaded.left_out.empty() ? "" : loaded.left_out.front().why;
+    } catch (const ScenarioError& error) {
+      return error.errors.front();
+    }
+  };
+  if (!wrong().empty()) return;  // whoever loads it says so
   std::vector<JsonValue>& schedules = imported.scenario.find("schedules")->elements;
   JsonValue acco = json_object({{"name", schedule_of_two_rounds().name}});
   if (const JsonValue* const dtype = schedules.front().find("gradient_dtype")) acco.set("gradient_dtype", *dtype);
   schedules.push_back(std::move(acco));
-  std::string why;
-  try {
-    for (const LeftOutSchedule& each : load_scenario_tree(imported.scenario, source, {}).left_out) why = each.why;
-  } catch (const ScenarioError& error) {
-    why = error.errors.front();
-  }
+  const std::string why = wrong();
   if (why.empty()) return;
   imported.not_modelled.push_back(fmt::format("{} is left out: {}", schedules.back().find("name")->text, why));
   schedules.pop_back();

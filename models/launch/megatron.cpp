@@ -123,12 +123,13 @@ class Reader {
     }
     if (deepspeed_) refuse("num-experts", "of Megatron-DeepSpeed is not read yet; give --model FILE");
     if (!gated) refuse("num-experts", "without --swiglu is not modelled yet; give --model FILE");
-    const std::string every = flags_.text({"moe-layer-freq"}).value_or("1");
     // "([0]*3+[1]*58)" says it of each layer, and a number of which the first of so many has experts.
-    std::string pattern = every.find_first_of("([") == std::string::npos ? "" : repeated(every);
+    const std::string every = flags_.words({"moe-layer-freq"}).value_or("1");
+    const std::optional<int> number = whole_number(every);
+    std::string pattern = number ? "" : repeated(every);
     std::erase_if(pattern, [](char c) { return c == '+' || c == ',' || c == ' '; });
-    if (const std::optional<int> number = whole_number(every); number && *number > 0)
-      for (int i = 0; i < std::min(layers_, 10'000); ++i) pattern += i % *number == 0 ? '1' : '0';
+    for (int i = 0; number && *number > 0 && i < std::min(layers_, 10'000); ++i)
+      pattern += i % *number == 0 ? '1' : '0';
     if (pattern.size() != static_cast<std::size_t>(layers_) || pattern.find_first_not_of("01") != std::string::npos)
       draft_.refuse(flags_.place({"moe-layer-freq"}),
                     fmt::format("{} is {}, which is no list of {} layers; write 1, or '([0]*1+[1]*{})'",

@@ -140,6 +140,11 @@ const Case kCases[] = {
               "pipeline_parallel_last_stage_less_layers = 3\n",
      "/training/parallel/stage_layers", "[8,9,9,6]"},
     {"foundrys_gelu", "a.yaml", kFoundry, "/model/activation_function", "\"gelu\""},
+    {"bridges_layers_with_experts", "a.yaml",
+     "train: {global_batch_size: 32, micro_batch_size: 1}\ndataset: {seq_length: 512}\n"
+     "model: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, vocab_size: 100, gated_linear_unit: true, "
+     "num_moe_experts: 8, moe_layer_freq: [0, 1]}\n",
+     "/model/mlp_only_layers", "[0]"},
     {"bridges_experts_over_ranks", "a.yaml",
      "train: {global_batch_size: 32, micro_batch_size: 1}\ndataset: {seq_length: 512}\n"
      "model: {num_layers: 2, hidden_size: 64, num_attention_heads: 4, vocab_size: 100, gated_linear_unit: true, "
