@@ -76,8 +76,8 @@ double predicted(const StepSample& sample, const Parameters& p) {
 }  // namespace
 
 bool is_step_sample(const PublishedCase& one) {
-  return one.scored() && !one.by_us && one.in_fits && one.group != kSplitGroup && one.group != kMixedGroup &&
-         (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
+  return one.scored() && !one.by_us && one.in_fits && one.group != kSplitGroup && one.group != kExpertGroup &&
+         one.group != kMixedGroup && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
 }
 
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network) {
