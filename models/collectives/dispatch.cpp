@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "models/collectives/links.hpp"
-#include "models/spec/fabrics.hpp"
 
 namespace accosim {
 
@@ -22,8 +21,7 @@ Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, con
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     const NodeGroup& group = group_of(cluster, ring, i);
     if (ring.here(i) > 1) take_slowest(links, exchange_bandwidth(group.intra, group.gpus, ring.gpus[i]));
-    const double reach = is_aws(group.nics.kind) ? kProxiedAdapters : kDispatchAdapters;
-    take_slowest(adapters, reach * adapters_of(group, ring.gpus[i]) / ring.here(i) * group.nics.bandwidth);
+    take_slowest(adapters, kDispatchAdapters * adapters_of(group, ring.gpus[i]) / ring.here(i) * group.nics.bandwidth);
   }
   Seconds longer;
   if (sent.inside > Bytes{0}) longer = sent.inside / (kDispatchLinks * links);

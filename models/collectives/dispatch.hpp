@@ -27,10 +27,9 @@ DispatchBytes dispatch_bytes(Bytes bytes, double receivers, const Ring& ring);
 Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, const Ring& ring);
 
 /// Of the adapters' and of the links' rate, what the kernels reach: by DeepEP's tables 45 of 50 GB/s between nodes
-/// (Hopper, ConnectX-7) and 153 to 158 of 200 inside (H800), by UCCL-EP's 320 of 450 (H200); over AWS's adapters, where
-/// proxies on the host send, 33 to 35 of 50 (AWS's own comparison on H100). And what passes before and after the bytes:
-/// layout, counts, barriers; not measured alone.
-inline constexpr double kDispatchAdapters = 0.9, kProxiedAdapters = 0.68, kDispatchLinks = 0.74;
+/// (Hopper, ConnectX-7) and 153 to 158 of 200 inside (H800), by UCCL-EP's 320 of 450 (H200). And what passes before and
+/// after the bytes: layout, counts, barriers; not measured alone.
+inline constexpr double kDispatchAdapters = 0.9, kDispatchLinks = 0.74;
 inline constexpr Seconds kDispatchFixed{30e-6};
 /// Multiprocessors that such a kernel holds: DeepEP's default; HybridEP's.
 inline constexpr int kDeepEpSms = 20, kHybridEpSms = 16;

@@ -14,6 +14,7 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/overrides.hpp"
+#include "models/spec/fabrics.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -503,6 +504,20 @@ std::string wrong_experts(const Parallel& parallel, const Cluster& cluster) {
                      nearest_to(ranks, data, [&](int each) { return data % each == 0; }));
 }
 
+/// Over AWS's adapters the kernels' messages go through proxies on the host: published steps take up to three times as
+/// long as by the adapters' rate.
+std::string wrong_dispatcher(const Parallel& parallel, const Cluster& cluster) {
+  const bool kernels = parallel.dispatcher == Dispatcher::kDeepEp || parallel.dispatcher == Dispatcher::kHybridEp;
+  for (const NodeGroup& group : cluster.nodes)
+    if (kernels && parallel.experts > group.gpus && is_aws(group.nics.kind))
+      return fmt::format(
+          "sends between nodes of {} by proxies on their hosts, which is not modelled yet; write \"alltoall\", or an "
+          "{} "
+          "of {} or less",
+          in_quotes(group.name), kExperts, group.gpus);
+  return "";
+}
+
 /// Interleaved chunks take micro-batches in whole groups.
 std::string wrong_steps(int steps, const Parallel& parallel) {
   const int group = parallel.group > 0 ? parallel.group : parallel.pipeline;
@@ -548,6 +563,8 @@ bool check_parallel(const Training& training, const std::optional<Model>& model,
     reader.fail(kPipeline, lacking);
   else if (const std::string uneven = wrong_experts(parallel, cluster); !uneven.empty())
     reader.fail(kExperts, uneven);
+  else if (const std::string proxied = wrong_dispatcher(parallel, cluster); !proxied.empty())
+    reader.fail(kDispatcher, proxied);
   return top.diagnostics().errors.size() == before;
 }
 

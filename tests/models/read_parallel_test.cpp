@@ -462,6 +462,11 @@ TEST_F(ReadParallel, WhatIsSaidOfSharedExpertsGoesTogether) {
     ASSERT_FALSE(lines.empty()) << parallel;
     EXPECT_NE(lines.front().find(what), std::string::npos) << lines.front();
   }
+  const Lines proxied =
+      errors_of(path_, {"/model=olmoe-1b-7b", "/cluster/nodes/0/nics/kind=\"efa_rdma\"",
+                        R"(/training/parallel={"expert_parallel_size": 16, "expert_dispatcher": "deepep"})"});
+  ASSERT_FALSE(proxied.empty());
+  EXPECT_NE(proxied.front().find("by proxies on their hosts"), std::string::npos) << proxied.front();
   const Lines single = errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=1",
                                          R"(/training/parallel={"expert_parallel_size": 2, "expert_overlap": true})"});
   ASSERT_FALSE(single.empty());
