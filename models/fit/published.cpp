@@ -154,10 +154,11 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
 void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader& measured) {
   const Scenario& scenario = *shared.scenario;
   const bool split = model_ranks_of(scenario.training.parallel) > 1;
-  const char* const times = scenario.training.lora.on()    ? kAdapterGroup
-                            : mixes_gpus(scenario.cluster) ? kMixedGroup
-                            : split                        ? kSplitGroup
-                                                           : kTrainingGroup;
+  const char* const times = scenario.training.lora.on()        ? kAdapterGroup
+                            : mixes_gpus(scenario.cluster)     ? kMixedGroup
+                            : scenario.model.experts.count > 0 ? kExpertGroup
+                            : split                            ? kSplitGroup
+                                                               : kTrainingGroup;
   const char* const memories = split ? kSplitMemoryGroup : kMemoryGroup;
   bool any = false;
   const auto add = [&](const char* key, Asked asked, double value, const char* group) {
@@ -380,10 +381,10 @@ std::map<std::string, std::string> publishers_of(const Published& published) {
 
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {
-      kTrainingGroup,     kMemoryGroup,       kSplitGroup,    kMixedGroup,           kAdapterGroup,
-      kSplitMemoryGroup,  kLargeGroup,        kSmallGroup,    kLargeBackToBackGroup, kSmallBackToBackGroup,
-      kLargeBetweenGroup, kSmallBetweenGroup, kKernelGroup,   kApartGroup,           kLayerGroup,
-      kPaperGroup,        kSimulatorGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
+      kTrainingGroup,        kMemoryGroup,       kSplitGroup,        kExpertGroup,   kMixedGroup,
+      kAdapterGroup,         kSplitMemoryGroup,  kLargeGroup,        kSmallGroup,    kLargeBackToBackGroup,
+      kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup, kKernelGroup,   kApartGroup,
+      kLayerGroup,           kPaperGroup,        kSimulatorGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
   return kGroups;
 }
 

@@ -101,6 +101,8 @@ inline constexpr const char* kTrainingGroup = "training step";
 inline constexpr const char* kMemoryGroup = "memory";
 /// Of models that several GPUs share (training.parallel); no fit uses them.
 inline constexpr const char* kSplitGroup = "training step of a split model";
+/// Of models with experts; no fit uses them.
+inline constexpr const char* kExpertGroup = "training step of experts";
 /// Of GPUs of several kinds in one job, models split or whole; no fit of constants uses them.
 inline constexpr const char* kMixedGroup = "training step of mixed GPUs";
 /// Of adapters (LoRA), whose base is frozen, models split or whole; no fit uses them.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "models/collectives/dispatch.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/training.hpp"
@@ -15,10 +16,12 @@ constexpr Bytes kIndex{8};
 /// Of the rank with most rows.
 struct Rows {
   double sent;       ///< of the rank's own tokens
+  double tokens;     ///< its own
   double all;        ///< that its experts work on
   double experts;    ///< that it has
   double inner;      ///< of each, its part
-  int ranks;         ///< that have an expert's like between them
+  int ranks;         ///< that have the experts between them
+  double skew;       ///< rows over the mean of these
   bool looped, own;  ///< a kernel an expert; a launch an expert
 };
 
@@ -26,10 +29,12 @@ Rows rows_of(const Model& model, const Workload& workload, const Sizes& z) {
   const Experts& experts = model.experts;
   const double skew = z.expert_ranks > 1 ? workload.expert_imbalance : 1;
   return {z.own_tokens * experts.per_token,
-          skew * z.tokens * experts.per_token,
+          z.own_tokens,
+          skew * (z.expert_split == 1 ? z.own_tokens : z.tokens) * experts.per_token,
           1.0 * experts.count / z.expert_ranks,
-          1.0 * experts.inner_size / z.split.ranks,
+          1.0 * experts.inner_size / z.expert_split,
           z.expert_ranks,
+          skew,
           z.implementation == Implementation::kEager,
           z.implementation != Implementation::kCompiled};
 }
@@ -49,7 +54,7 @@ Kernel each_product(const Sizes& z, const Rows& rows, double m, double n, double
   Kernel kernel =
       gemm_kernel({rows.looped ? 1 : rows.experts, m, n, k, operand, out, merged, GemmLayout::kAny, across});
   kernel.repeats = rows.looped ? rows.experts : 1;
-  kernel.launches = rows.own ? static_cast<int>(rows.experts) : 1;
+  if (rows.own) kernel.launches = static_cast<int>(rows.looped ? rows.experts : 1 + rows.experts / kLaunchedTogether);
   return kernel;
 }
 
@@ -95,11 +100,14 @@ Operator router(const Model& model, const Sizes& z) {
   op.cls = OperatorClass::kGemm;
   // scores r w; choice r, and the best with their places w; their weights r w; probabilities and map w
   const Bytes scores = t * e * (2 * kWord + kWord + kWord + Bytes{1}) + t * k * (kWord + kIndex + 2 * kWord);
-  const Kernel choice =
-      memory_kernel(scores, z.implementation == Implementation::kCompiled ? kCompiledRouterLaunches : kRouterLaunches);
-  op.forward = {gemm_kernel({1, t, e, z.hidden, z.act, kWord, false}), choice};
+  const bool compiled = z.implementation == Implementation::kCompiled;
+  const auto choice = [&](int launches) {
+    return memory_kernel(scores, compiled ? kCompiledRouterLaunches : launches);
+  };
+  op.forward = {gemm_kernel({1, t, e, z.hidden, z.act, kWord, false}), choice(kRouterLaunches)};
   op.backward = {gemm_kernel({1, t, z.hidden, e, z.act, z.act, false}),
-                 gemm_kernel({1, z.hidden, e, t, z.act, z.act, false, GemmLayout::kAny, true}), choice};
+                 gemm_kernel({1, z.hidden, e, t, z.act, z.act, false, GemmLayout::kAny, true}),
+                 choice(kRouterBackwardLaunches)};
   op.tensors = {e * z.hidden};
   if (experts.router_bias) op.tensors.push_back(e);
   if (experts.correction_bias) op.tensors.push_back(e);
@@ -119,24 +127,63 @@ Operator rows_moved(const char* name, const Sizes& z, const Rows& rows, double e
   return op;
 }
 
-/// Beside the rows a weight each.
-Operator exchange(const char* name, const Sizes& z, const Rows& rows, bool with_weights) {
+/// Rows out with a weight each, or back. Gradients the other way.
+Operator exchange(const char* name, const Model& model, const Sizes& z, const Rows& rows, bool out) {
   Operator op = memory_op(name, {}, {});
-  op.workspace = (rows.all + rows.sent) * z.hidden * z.act;  // what is sent and what arrives
-  const Bytes sent = rows.all / z.split.ranks * z.hidden * z.act, weights = rows.all / z.split.ranks * kWord;
-  for (const bool backward : {false, true}) {
-    op.messages.push_back({CollectiveKind::kAllToAll, sent, backward, Beside::kNothing, true});
-    if (with_weights) op.messages.push_back({CollectiveKind::kAllToAll, weights, backward, Beside::kNothing, true});
+  const bool counts = z.dispatcher == Dispatcher::kAllToAll;
+  if (out && z.dispatcher != Dispatcher::kAllGather)
+    op.forward.push_back(memory_kernel(rows.tokens * model.experts.count * (Bytes{1} + kWord),
+                                       counts ? kCountLaunches : kLayoutLaunches));
+  add_up(op);
+  const int per_token = model.experts.per_token;
+  const auto add = [&](CollectiveKind kind, Bytes bytes, bool backward, int receivers) {
+    const bool counted = out && !backward && z.dispatcher != Dispatcher::kAllGather;
+    op.messages.push_back({kind, bytes, backward, Beside::kNothing, true, counted && op.messages.empty(), receivers});
+  };
+  if (z.dispatcher == Dispatcher::kAllGather) {  // a byte of the map and a weight for each expert beside a token
+    const double whole = rows.tokens * rows.ranks * z.split.ranks / (z.expert_split == 1 ? z.split.ranks : 1);
+    const Bytes tokens = whole * z.hidden * z.act, weights = whole * model.experts.count * kWord;
+    const Bytes map = whole * model.experts.count * Bytes{1};
+    op.workspace = tokens;
+    for (const bool backward : {false, true}) {
+      const CollectiveKind kind = out != backward ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
+      add(kind, tokens, backward, 0);
+      if (out) add(kind, backward ? weights : weights + map, backward, 0);
+    }
+    return op;
   }
-  if (z.split.ranks == 1) return op;
+  if (z.dispatcher != Dispatcher::kAllToAll) {
+    const Bytes once = rows.skew * rows.tokens * (z.hidden * z.act + (out ? per_token * kWord : Bytes{0}));
+    op.workspace = rows.skew * rows.tokens * (1 + reached(rows.ranks, per_token)) * z.hidden * z.act;
+    for (const bool backward : {false, true}) add(CollectiveKind::kAllToAll, once, backward, per_token);
+    return op;
+  }
+  op.workspace = (rows.all + rows.sent) * z.hidden * z.act;  // what is sent and what arrives
+  const Bytes sent = rows.all / z.expert_split * z.hidden * z.act, weights = rows.all / z.expert_split * kWord;
+  for (const bool backward : {false, true}) {
+    add(CollectiveKind::kAllToAll, sent, backward, 0);
+    if (out) add(CollectiveKind::kAllToAll, weights, backward, 0);
+  }
+  if (z.expert_split == 1) return op;
   const Bytes whole = rows.all * z.hidden * z.act;  // gathered where an expert is split, and scattered behind it
   const auto tensor = [&](bool gather, bool backward) {
     op.messages.push_back(
         {gather ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter, whole, backward, Beside::kNothing});
   };
-  tensor(with_weights, false);
-  tensor(!with_weights, true);
+  tensor(out, false);
+  tensor(!out, true);
   return op;
+}
+
+/// Merged code adds the second product's biases expert by expert, weighed, in fp32 (Megatron-LM's experts.py,
+/// _apply_bias). Forward: weighed rows w, added r r w, joined r w, cast r w; backward: cast r w, to rows r w, and to
+/// biases and weights a product r w and its sum r each.
+Operator expert_bias(const Model& model, const Sizes& z, const Rows& rows) {
+  const double elements = rows.all * model.hidden_size;
+  const int each = static_cast<int>(rows.experts);
+  const Bytes forward = elements * (kWord + z.act + kWord + kWord + 2 * kWord + kWord + z.act);
+  const Bytes backward = elements * (z.act + kWord + kWord + z.act + 2 * 3 * kWord);
+  return memory_op("expert bias", {memory_kernel(forward, 2 * each + 2)}, {memory_kernel(backward, 5 * each + 1)});
 }
 
 /// The MLP that every token passes, and the sum of both.
@@ -176,15 +223,20 @@ void add_experts(const Model& model, const Workload& workload, const Sizes& z, s
   ops.push_back(router(model, z));
 
   const bool shared_out = rows.ranks > 1;
-  const double here = shared_out ? rows.sent : rows.all;
-  ops.push_back(rows_moved("permute", z, rows, here * z.hidden, rows.looped ? 3 : 1, 1));
+  // Rows of NCCL's all-to-all are made before it, and sorted behind it; other dispatchers carry tokens.
+  const bool rows_sent = shared_out && z.dispatcher == Dispatcher::kAllToAll;
+  const bool in_kernels = shared_out && z.dispatcher == Dispatcher::kHybridEp;
+  const double here = rows_sent ? rows.sent : rows.all;
+  const auto permute = [&] {
+    if (!in_kernels) ops.push_back(rows_moved("permute", z, rows, here * z.hidden, rows.looped ? 3 : 1, 1));
+  };
+  if (!shared_out || rows_sent) permute();
   if (!shared_out)  // tokens are gathered where experts are split
     ops.back().messages = messages_of_columns(z.split, z.tokens * z.hidden * z.act, z.tokens * z.hidden * z.act);
   for (TensorMessage& message : ops.back().messages) message.beside = Beside::kNothing;
-  if (shared_out) {
-    ops.push_back(exchange("dispatch", z, rows, true));
-    ops.push_back(rows_moved("sort", z, rows, rows.all * z.hidden, 1, 1));
-  }
+  if (shared_out) ops.push_back(exchange("dispatch", model, z, rows, true));
+  if (rows_sent) ops.push_back(rows_moved("sort", z, rows, rows.all * z.hidden, 1, 1));
+  if (shared_out && !rows_sent) permute();
   const double columns = (model.gated_mlp ? 2 : 1) * rows.inner;
   ops.push_back(expert_product("expert up", z, rows, z.hidden,
                                model.gated_mlp && rows.looped && !family_of(model).one_gate_up_matrix
@@ -198,14 +250,18 @@ void add_experts(const Model& model, const Workload& workload, const Sizes& z, s
   ops.back().name = "expert activation";
   repeat_for_each(rows, ops.back());
   ops.push_back(expert_product("expert down", z, rows, rows.inner, {z.hidden}, model.mlp_bias ? 1 : 0));
-  if (shared_out) {
-    ops.push_back(rows_moved("unsort", z, rows, rows.all * z.hidden, 1, 1));
-    ops.push_back(exchange("combine", z, rows, false));
-  }
+  if (model.mlp_bias && z.implementation == Implementation::kFused) ops.push_back(expert_bias(model, z, rows));
   // Eager: rows are weighed, and added to those that are there; backward the weights have a gradient.
-  ops.push_back(rows_moved("unpermute", z, rows, here * z.hidden, rows.looped ? 2 : 1, rows.looped ? 2.5 : 1));
+  const auto unpermute = [&] {
+    if (in_kernels) return;
+    ops.push_back(rows_moved("unpermute", z, rows, here * z.hidden, rows.looped ? 2 : 1, rows.looped ? 2.5 : 1));
+    ops.back().activations = rows.looped ? here * z.hidden * z.act : here * kWord;
+  };
+  if (rows_sent) ops.push_back(rows_moved("unsort", z, rows, rows.all * z.hidden, 1, 1));
+  if (shared_out && !rows_sent) unpermute();
+  if (shared_out) ops.push_back(exchange("combine", model, z, rows, false));
+  if (!shared_out || rows_sent) unpermute();
   if (!shared_out) ops.back().messages = messages_of_inner(z.split, z.tokens * z.hidden * z.act);
-  ops.back().activations = rows.looped ? here * z.hidden * z.act : here * kWord;
   if (model.experts.shared_inner_size > 0) add_shared(model, z, input, ops);
 }
 

@@ -31,10 +31,15 @@ namespace accosim {
 /// tokens.
 void add_experts(const Model& model, const Workload& workload, const Sizes& z, std::vector<Operator>& ops);
 
-/// Small kernels between the router's product and the map of rows, forward: scores, groups, choice, weights, counts
-/// (core/transformer/moe/moe_utils.py), of which a compiler joins some. Fusions of them are off by default. Not
-/// measured.
-inline constexpr int kRouterLaunches = 12, kCompiledRouterLaunches = 4;
+/// Small kernels between the router's product and the map of rows: casts, scores, choice, weights, map and the
+/// auxiliary loss, counted in Megatron-LM's core/transformer/moe/router.py and moe_utils.py, of which a compiler joins
+/// some. Fusions of them are off by default.
+inline constexpr int kRouterLaunches = 22, kRouterBackwardLaunches = 18, kCompiledRouterLaunches = 4;
+/// Beside a dispatch: counts, their gather, splits, copies to the host and the map of rows (token_dispatcher.py); of
+/// the kernels that take tokens their layout and indices.
+inline constexpr int kCountLaunches = 14, kLayoutLaunches = 8;
+/// GEMMs of a group that one call launches, in the time in which Python launches a kernel (launch_slowdown()).
+inline constexpr double kLaunchedTogether = 16;
 /// Of the streaming bandwidth what a kernel of its own reaches that gathers rows, and what indexing does. Not measured.
 inline constexpr double kPermuteEfficiency = 0.7, kIndexEfficiency = 0.2;
 

@@ -78,7 +78,11 @@ void run_again(Operator& op, const std::vector<Kernel>& kernels) {
 void send_again(Operator& op) {
   std::vector<TensorMessage> again;
   for (const TensorMessage& message : op.messages)
-    if (!message.backward) again.push_back({message.kind, message.bytes, true, Beside::kNothing});
+    if (!message.backward) {
+      again.push_back(message);
+      again.back().backward = true;
+      again.back().beside = Beside::kNothing;
+    }
   op.messages.insert(op.messages.end(), again.begin(), again.end());
 }
 
@@ -430,7 +434,10 @@ Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, cons
     whole.forward_kernels = whole.backward_kernels = 0;
     return {Layer{LayerKind::kMeasured, {whole}}};
   }
-  const Sizes z = sizes_of(model, workload, share.tensor, share.sequence, share.experts);
+  Sizes z = sizes_of(model, workload, share.tensor, share.sequence);
+  z.expert_split = share.whole_experts ? 1 : share.tensor;
+  z.expert_ranks = share.experts * share.tensor / z.expert_split;
+  z.dispatcher = share.dispatcher;
   if (workload.implementation == Implementation::kAccocal)
     return accocal_layers(model, {z.batch, z.seq, z.hidden, z.heads, z.vocab, model.num_hidden_layers},
                           workload.parameter_dtype == Dtype::kFp32 ? Dtype::kFp32 : Dtype::kBf16);
@@ -474,9 +481,17 @@ Bytes buffer_bytes(const Model& model, Implementation implementation) {
 }
 
 ModelShare share_of_stage(const Parallel& parallel, int stage) {
-  return {stage,           parallel.pipeline, parallel.chunks,   parallel.blocks,
-          parallel.tensor, parallel.sequence, parallel.schedule, parallel.group,
-          parallel.experts};
+  return {stage,
+          parallel.pipeline,
+          parallel.chunks,
+          parallel.blocks,
+          parallel.tensor,
+          parallel.sequence,
+          parallel.schedule,
+          parallel.whole_experts,
+          parallel.dispatcher,
+          parallel.group,
+          expert_data_ranks(parallel)};
 }
 
 int group_of(const ModelShare& share) { return share.group > 0 ? share.group : share.stages; }
@@ -527,6 +542,7 @@ Flops model_flops(const Model& model, const Workload& workload, const ModelShare
   flops.tensor = 1;
   flops.sequence = false;
   flops.experts = 1;
+  flops.whole_experts = false;
   Flops all;
   for (const Layer& layer : own_layers_of(model, needed, flops))
     for (const Operator& op : layer.operators) all += (op.frozen > 0 ? 2 : 3) * op.forward_flops;

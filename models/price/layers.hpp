@@ -21,8 +21,10 @@ struct ModelShare {
   int tensor = 1;
   bool sequence = false;
   PipelineSchedule schedule = PipelineSchedule::kOneForwardOneBackward;
+  bool whole_experts = false;  ///< ranks that split tensors are among those that share experts, and have them whole
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
   int group = 0;    ///< micro-batches that interleaved chunks take at once; 0: as many as there are stages
-  int experts = 1;  ///< ranks that have the experts of each layer between them
+  int experts = 1;  ///< data ranks that have the experts of each layer between them
 
   bool operator==(const ModelShare&) const = default;
 };

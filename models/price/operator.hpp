@@ -41,6 +41,8 @@ struct TensorMessage {
   bool backward = false;
   Beside beside = Beside::kNothing;
   bool of_experts = false;
+  bool counted = false;  ///< the host waits for counts before it
+  int receivers = 0;     ///< of a row, where the exchange is no collective of NCCL's; `bytes` then has each row once
 
   bool operator==(const TensorMessage&) const = default;
 };

@@ -177,14 +177,13 @@ double attended_pairs(const Workload& workload, int window) {
   return workload.sequence_length * pairs / tokens;
 }
 
-Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence, int expert_ranks) {
+Sizes sizes_of(const Model& model, const Workload& workload, int ranks, bool sequence) {
   Sizes z{};
   z.batch = workload.micro_batch_size;
   z.seq = workload.sequence_length;
   z.tokens = z.batch * z.seq;
   z.split = {ranks, sequence && ranks > 1};
   z.own_tokens = z.split.sequence ? z.tokens / ranks : z.tokens;
-  z.expert_ranks = expert_ranks;
   z.hidden = model.hidden_size;
   z.heads = 1.0 * model.num_attention_heads / ranks;
   z.head_dim = model.head_dim;

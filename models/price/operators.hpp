@@ -33,14 +33,15 @@ struct Sizes {
   Lora lora;         ///< frozen products, and which of them have adapters
   bool repeated;     ///< whether the keys and values of grouped-query attention are copied for every head
   SplitRanks split;
-  int expert_ranks;  ///< that have the experts of a layer between them
+  int expert_ranks = 1;  ///< that have the experts of a layer between them
+  int expert_split = 1;  ///< and that split each of these
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
   Implementation implementation;
 };
 /// Of one of `ranks` that split heads, inner size and vocabulary among them; with fewer key-value heads than ranks each
 /// has a copy of one. Megatron pads the vocabulary to a multiple of 128 times the ranks (training/vocab_utils.py),
 /// others give a rank a row more.
-Sizes sizes_of(const Model& model, const Workload& workload, int ranks = 1, bool sequence = false,
-               int expert_ranks = 1);
+Sizes sizes_of(const Model& model, const Workload& workload, int ranks = 1, bool sequence = false);
 
 /// Adds the kernels up into the operator's flops, bytes and launches.
 void add_up(Operator& op);

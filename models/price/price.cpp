@@ -12,6 +12,7 @@
 #include "models/base/draws.hpp"
 #include "models/base/stages.hpp"
 #include "models/collectives/collectives.hpp"
+#include "models/collectives/dispatch.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/price/stage_speed.hpp"
 #include "models/price/tensor_waits.hpp"
@@ -155,6 +156,13 @@ void gather_slices(RankKind& kind, const PriceOfCollective& price, std::vector<T
   }
 }
 
+/// Of a stage's passes over a chunk those that run together with one the other way: all but the warm-up's forward ones
+/// and as many backward ones behind them.
+double combined_share(const ModelShare& share, int micro_batches) {
+  const double passes = 1.0 * micro_batches * share.chunks;
+  return std::max(0.0, 1 - passes_in_flight(share, micro_batches) / passes);
+}
+
 /// Collectives over the ranks that split a layer's tensors, priced alone on what joins them.
 void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
   if (kind.share.tensor == 1 && kind.share.experts == 1) return;
@@ -163,13 +171,13 @@ void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
   of_experts.of_experts = true;
   const Ring experts = ring_of_message(costs, of_experts, rank);
   const PriceOfCollective price = [&](const TensorMessage& message) {
-    const CollectiveCost cost =
-        collective_cost(message.kind, message.bytes, costs.cluster, message.of_experts ? experts : tensors);
-    return CollectivePrice{collective_time(cost), costs.interference ? cost.channels : 0};
+    return price_of_message(costs, message, message.of_experts ? experts : tensors);
   };
   const int cut = costs.parallel.overlap_tensor ? kind.share.tensor : 1;
   std::vector<TensorWaits> different;
-  for (const BilledLayer& layer : kind.bill->layers) different.push_back(tensor_waits(*kind.bill, layer, price, cut));
+  const double combined = costs.parallel.overlap_experts ? combined_share(kind.share, costs.micro_batches) : 0;
+  for (const BilledLayer& layer : kind.bill->layers)
+    different.push_back(tensor_waits(*kind.bill, layer, price, cut, combined));
   std::vector<TensorWaits> waits = each_layer(*kind.bill, different);
   if (costs.parallel.scatter_gather) gather_slices(kind, price, waits);
   std::vector<LayerWork> works = *kind.works;
@@ -276,11 +284,24 @@ double shard_elements(const RankKind& kind) {
 }
 
 Ring ring_of_message(const Costs& costs, const TensorMessage& message, int rank) {
-  Ring ring =
-      ring_of(costs.places, members_of(costs.layout, {over(message.of_experts ? Dim::kExpert : Dim::kTensor)}, rank));
+  const Parallel& parallel = costs.parallel;
+  const bool both = parallel.whole_experts || parallel.dispatcher == Dispatcher::kAllGather;
+  const Dims dims = !message.of_experts ? over(Dim::kTensor)
+                    : both              ? over(Dim::kTensor, Dim::kExpert)
+                                        : over(Dim::kExpert);
+  Ring ring = ring_of(costs.places, members_of(costs.layout, {dims}, rank));
   if (ring.node.size() > 1)
     ring.core_share = static_cast<double>(ring.node.size()) / static_cast<double>(costs.world.node.size());
   return ring;
+}
+
+CollectivePrice price_of_message(const Costs& costs, const TensorMessage& message, const Ring& ring) {
+  const Seconds wait = message.counted && ring.ranks > 1 ? kCountWait : Seconds{0};
+  if (message.receivers > 0)
+    return {wait + dispatch_time(message.bytes, message.receivers, costs.cluster, ring),
+            costs.parallel.dispatcher == Dispatcher::kDeepEp ? kDeepEpSms : kHybridEpSms};
+  const CollectiveCost cost = collective_cost(message.kind, message.bytes, costs.cluster, ring);
+  return {wait + collective_time(cost), costs.interference ? cost.channels : 0};
 }
 
 Kernel own_optimizer(double parameters, Dtype storage) {
@@ -428,6 +449,7 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.implementation = scenario.training.implementation;
   costs.world = whole_ring(scenario.cluster);
   costs.parallel = parallel;
+  costs.micro_batches = scenario.training.gradient_accumulation_steps;
   costs.layout = layout_of(scenario.cluster, island_of(spec), parallel);
   const bool by_site = spec.meeting == Meeting::kHierarchical;
   costs.sites = by_site ? layout_of(scenario.cluster, site_of(scenario.cluster), parallel) : costs.layout;

@@ -12,6 +12,7 @@
 #include "models/price/layer_time.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/pace.hpp"
+#include "models/price/tensor_waits.hpp"
 #include "models/price/work.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -71,7 +72,8 @@ struct Costs {
   Layout layout, sites;  ///< the ranks' grid; and where they meet by sites the one with a site for an island
   Ring world;            ///< all ranks
   bool interference = true;
-  Bytes buffers;  ///< of the model's modules
+  int micro_batches = 1;  ///< an update, the training's
+  Bytes buffers;          ///< of the model's modules
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
@@ -95,6 +97,11 @@ inline bool has_own_experts(const RankKind& kind) { return kind.share.experts > 
 
 /// The ranks that a layer's collective goes over, alone on what joins them.
 Ring ring_of_message(const Costs& costs, const TensorMessage& message, int rank);
+/// Over that ring, alone on the fabric; with the wait for counts, where there is one.
+CollectivePrice price_of_message(const Costs& costs, const TensorMessage& message, const Ring& ring);
+/// From the moment at which the GPU has counted until it runs what the host launches then: copies to the host, waking
+/// it, a launch. Not measured.
+inline constexpr Seconds kCountWait{50e-6};
 
 /// One optimizer step on `parameters` elements, with gradient clipping where it is asked for. For accocal by the
 /// device's table of its optimizer kernel, where there is one. Types: those of the costs, unless others are named.

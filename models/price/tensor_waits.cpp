@@ -107,6 +107,7 @@ class OperatorWaits {
 /// One direction of a layer: the GPU's time, and the host's for the kernels.
 struct Pass {
   Seconds busy, waits;
+  Seconds exchanges;  ///< of the waits
   double launches = 0, messages = 0;
 
   /// By how much it takes longer with its collectives.
@@ -118,7 +119,8 @@ struct Pass {
 
 }  // namespace
 
-TensorWaits tensor_waits(const Bill& bill, const BilledLayer& layer, const PriceOfCollective& price, int cut_among) {
+TensorWaits tensor_waits(const Bill& bill, const BilledLayer& layer, const PriceOfCollective& price, int cut_among,
+                         double combined) {
   Pass forward, backward;
   for (const BilledOperator& op : layer.operators) {
     forward.busy += op.forward;
@@ -127,12 +129,17 @@ TensorWaits tensor_waits(const Bill& bill, const BilledLayer& layer, const Price
     backward.launches += op.backward_launches;
     OperatorWaits waits(op, products_of(bill, op), layer.kind == LayerKind::kBlock ? cut_among : 1);
     for (const TensorMessage& message : op.messages) {
-      waits.add(message, price(message));
-      ++(message.backward ? backward : forward).messages;
+      const CollectivePrice priced = price(message);
+      Pass& pass = message.backward ? backward : forward;
+      waits.add(message, priced);
+      ++pass.messages;
+      if (message.of_experts) pass.exchanges += priced.time;
     }
     forward.waits += waits.waits().forward;
     backward.waits += waits.waits().backward;
   }
+  forward.waits -= combined * std::min(forward.exchanges, backward.busy);
+  backward.waits -= combined * std::min(backward.exchanges, forward.busy);
   return {forward.longer(bill.launch_interval), backward.longer(bill.launch_interval)};
 }
 

@@ -38,7 +38,12 @@ struct TensorWaits {
 /// The multiprocessors that pieces hold, and how much slower smaller products are, is left out. All-reduces stay whole.
 ///
 /// A layer whose kernels the host launches more slowly than the GPU runs them has gaps; its waits fill these first.
-TensorWaits tensor_waits(const Bill& bill, const BilledLayer& layer, const PriceOfCollective& price, int cut_among = 1);
+///
+/// `combined`: the share of passes that run layer by layer together with a pass of another micro-batch the other way.
+/// Exchanges of experts run beside what that computes: of them X, beside C, max(0, X - C) is waited for. What the
+/// kernels of an exchange take from the computation beside them is left out.
+TensorWaits tensor_waits(const Bill& bill, const BilledLayer& layer, const PriceOfCollective& price, int cut_among = 1,
+                         double combined = 0);
 inline constexpr int kPieces = 4;
 
 }  // namespace accosim

@@ -81,6 +81,13 @@ const std::vector<Split>& splits() {
       {"expert_parallel_size",
        "8",
        {"expert_parallel", "expert_model_parallel_size", "expert_parallel_degree", "ep", "ep_size"}},
+      {"expert_tensor_parallel_size", "1", {"expert_tensor_parallel", "expert_tensor_parallel_degree", "etp"}},
+      {"expert_dispatcher",
+       "\"deepep\"",
+       {"moe_token_dispatcher_type", "moe_flex_dispatcher_backend", "moe_enable_deepep", "dispatcher"}},
+      {"expert_overlap",
+       "true",
+       {"overlap_moe_expert_parallel_comm", "moe_a2a_overlap", "combined_1f1b", "delay_wgrad_compute"}},
       {"stage_layers", "[7, 9, 9, 7]", {"layers_per_stage", "pipeline_model_parallel_layout", "partition"}},
   };
   return kAll;

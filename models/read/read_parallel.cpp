@@ -14,6 +14,7 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/overrides.hpp"
+#include "models/spec/fabrics.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -24,6 +25,9 @@ namespace {
 constexpr const char* kTensor = "tensor_parallel_size";
 constexpr const char* kPipeline = "pipeline_parallel_size";
 constexpr const char* kExperts = "expert_parallel_size";
+constexpr const char* kExpertTensor = "expert_tensor_parallel_size";
+constexpr const char* kDispatcher = "expert_dispatcher";
+constexpr const char* kExpertOverlap = "expert_overlap";
 constexpr const char* kChunks = "virtual_pipeline_stages";
 constexpr const char* kBySpeed = "speed";
 constexpr const char* kNoStages =
@@ -89,6 +93,55 @@ void read_expert_ranks(const Reading& of) {
     of.reader.fail(kExperts,
                    "shares experts between ranks that split tensors alone, which is not modelled yet; write "
                    "\"sequence_parallel\": true too, as Megatron-LM asks for, or a tensor_parallel_size of 1");
+}
+
+/// After the ranks that share experts.
+void read_experts_parts(const Reading& of) {
+  const int tensor = of.parallel.tensor, ranks = of.parallel.experts;
+  if (ranks == 1) {
+    for (const char* const key : {kExpertTensor, kDispatcher, kExpertOverlap})
+      if (of.reader.find(key) != nullptr)
+        of.reader.fail(key,
+                       "is about experts that ranks share; write an expert_parallel_size above 1, or leave it out");
+    return;
+  }
+  const int each = of.reader.integer(kExpertTensor, 1, kMostRanks, tensor);
+  of.parallel.dispatcher = of.reader.choice(kDispatcher, Dispatcher::kAllToAll);
+  of.parallel.overlap_experts = of.reader.boolean(kExpertOverlap, false);
+  if (!of.reader.good(kTensor) || !of.reader.good(kExperts)) return;
+  if (each != 1 && each != tensor)
+    return of.reader.fail(kExpertTensor, fmt::format("is {}, and experts are modelled as whole or split over as many "
+                                                     "ranks as other tensors; write 1{}",
+                                                     each, tensor > 1 ? fmt::format(" or {}", tensor) : ""));
+  of.parallel.whole_experts = tensor > 1 && each == 1;
+  if (of.parallel.whole_experts && ranks % tensor != 0)
+    return of.reader.fail(kExperts,
+                          fmt::format("is {}, and whole experts are shared by the {} ranks that split other tensors "
+                                      "too; write {}",
+                                      ranks, tensor, nearest_to(ranks, kMostRanks, [&](int other) {
+                                        return other % tensor == 0 &&
+                                               (of.model == nullptr || of.model->experts.count % other == 0);
+                                      })));
+  const bool kernels = of.parallel.dispatcher == Dispatcher::kDeepEp || of.parallel.dispatcher == Dispatcher::kHybridEp;
+  if (kernels && tensor > 1 && !of.parallel.whole_experts)
+    of.reader.fail(kDispatcher,
+                   "carries whole rows to experts that are split, which is not modelled yet; write "
+                   "\"expert_tensor_parallel_size\": 1 too, or \"alltoall\"");
+}
+
+/// As Megatron-LM asks for it (core/transformer/transformer_config.py, overlap_moe_expert_parallel_comm).
+void check_expert_overlap(const Reading& of) {
+  if (!of.parallel.overlap_experts) return;
+  const auto refuse = [&](bool wrong, const char* what) {
+    if (wrong) of.reader.fail(kExpertOverlap, what);
+  };
+  refuse(of.parallel.pipeline > 1 && of.parallel.chunks == 1,
+         "runs two passes together, which a pipeline does under the interleaved schedule alone; write "
+         "\"virtual_pipeline_stages\": 2 or more");
+  refuse(of.read.gradient_accumulation_steps == 1,
+         "needs two micro-batches at once; write gradient_accumulation_steps of 2 or more");
+  refuse(of.read.activation_recompute == Recompute::kFull || of.read.activation_recompute == Recompute::kFullEarlyStop,
+         "cannot cut into blocks that are recomputed whole; write another activation_recompute");
 }
 
 /// What the framework chooses where nobody writes it; `asked`: it matters, so that the framework is named as the
@@ -353,9 +406,11 @@ Parallel read_parallel(ObjectReader& training, const Training& read, const std::
   read_sequence(of);
   read_tensor_overlap(of);
   read_expert_ranks(of);
+  read_experts_parts(of);
   parallel.pipeline = reader.integer(kPipeline, 1, kMostStages, 1);
   read_chunks(of);
   read_schedule_of_stages(of);
+  check_expert_overlap(of);
   read_messages(of);
   read_slices(of);
   read_blocks(of);
@@ -438,9 +493,29 @@ std::string wrong_experts(const Parallel& parallel, const Cluster& cluster) {
   const int ranks = parallel.experts, data = static_cast<int>(gpu_count(cluster)) / model_ranks_of(parallel);
   if (ranks > 1 && !identical_ranks(cluster))
     return "shares experts between GPUs that are not all alike, which is not modelled yet; write 1";
-  if (data % ranks == 0) return "";
+  if (data % expert_data_ranks(parallel) == 0) return "";
+  if (parallel.whole_experts)
+    return fmt::format(
+        "is {}, and {} model replicas of {} ranks that split tensors make no groups of so many; write {}", ranks, data,
+        parallel.tensor, nearest_to(ranks, data * parallel.tensor, [&](int each) {
+          return each % parallel.tensor == 0 && data * parallel.tensor % each == 0;
+        }));
   return fmt::format("is {}, and there are {} model replicas, which are no groups of so many; write {}", ranks, data,
                      nearest_to(ranks, data, [&](int each) { return data % each == 0; }));
+}
+
+/// Over AWS's adapters the kernels' messages go through proxies on the host: published steps take up to three times as
+/// long as by the adapters' rate.
+std::string wrong_dispatcher(const Parallel& parallel, const Cluster& cluster) {
+  const bool kernels = parallel.dispatcher == Dispatcher::kDeepEp || parallel.dispatcher == Dispatcher::kHybridEp;
+  for (const NodeGroup& group : cluster.nodes)
+    if (kernels && parallel.experts > group.gpus && is_aws(group.nics.kind))
+      return fmt::format(
+          "sends between nodes of {} by proxies on their hosts, which is not modelled yet; write \"alltoall\", or an "
+          "{} "
+          "of {} or less",
+          in_quotes(group.name), kExperts, group.gpus);
+  return "";
 }
 
 /// Interleaved chunks take micro-batches in whole groups.
@@ -488,6 +563,8 @@ bool check_parallel(const Training& training, const std::optional<Model>& model,
     reader.fail(kPipeline, lacking);
   else if (const std::string uneven = wrong_experts(parallel, cluster); !uneven.empty())
     reader.fail(kExperts, uneven);
+  else if (const std::string proxied = wrong_dispatcher(parallel, cluster); !proxied.empty())
+    reader.fail(kDispatcher, proxied);
   return top.diagnostics().errors.size() == before;
 }
 

@@ -17,7 +17,8 @@ constexpr double kTorchFirstBucket = kMiB;      // bytes: kDefaultFirstBucketByt
 constexpr double kDeepspeedElements = 5e8;      // reduce_bucket_size and allgather_bucket_size
 constexpr double kMegatronElements = 40e6;      // or, with more ranks than 40,
 constexpr double kMegatronElementsARank = 1e6;  // so that a rank's part stays large
-constexpr double kMegatronLaunch = 6.25;        // of a bare operator's: 50 us where that takes 8
+// Of a bare operator's.
+constexpr double kMegatronLaunch = 16, kDeepspeedLaunch = 6.25;
 
 bool is_megatrons(const ScheduleTraits& schedule) {
   return schedule.name == plain_schedule().name || schedule.name == plain_sharded_schedule().name;
@@ -213,7 +214,8 @@ std::string lacking_slices(Framework framework, const Parallel& parallel) {
 }
 
 double launch_slowdown(Framework framework, Implementation implementation) {
-  return implementation == Implementation::kFused && framework != Framework::kPytorch ? kMegatronLaunch : 1;
+  if (implementation != Implementation::kFused || framework == Framework::kPytorch) return 1;
+  return framework == Framework::kMegatron ? kMegatronLaunch : kDeepspeedLaunch;
 }
 
 OptimizerImplementation default_optimizer(Framework framework) {

@@ -285,7 +285,7 @@ Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel
   layout.order = parallel.order;
   layout.size(Dim::kTensor) = parallel.tensor;
   layout.size(Dim::kContext) = parallel.context;
-  layout.size(Dim::kExpert) = parallel.experts;
+  layout.size(Dim::kExpert) = expert_data_ranks(parallel);
   layout.size(Dim::kPipeline) = parallel.pipeline;
   std::vector<int> ranks;
   int all = 0;

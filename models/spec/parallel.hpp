@@ -124,10 +124,21 @@ enum class PipelineSchedule : std::uint8_t { kGpipe, kOneForwardOneBackward, kIn
 template <>
 inline constexpr const char* kNames<PipelineSchedule>[] = {"gpipe", "1f1b", "interleaved"};
 
+/// How rows reach the ranks of their experts and come back (Megatron-LM's core/transformer/moe/token_dispatcher.py): by
+/// NCCL's all-to-all; by a gather of all tokens and a sum of all results; by kernels that send a token once to each
+/// node that it reaches, DeepEP's or HybridEP's.
+enum class Dispatcher : std::uint8_t { kAllToAll, kAllGather, kDeepEp, kHybridEp };
+template <>
+inline constexpr const char* kNames<Dispatcher>[] = {"alltoall", "allgather", "deepep", "hybridep"};
+
 /// How a step splits its model; the rest of the ranks is data.
 struct Parallel {
   int tensor = 1, context = 1, pipeline = 1;
-  int experts = 1;                ///< data ranks that have the experts of a layer between them
+  int experts = 1;  ///< ranks that have the experts of a layer between them, each split as other tensors are
+  /// Ranks that split tensors are among them, and each has its experts whole.
+  bool whole_experts = false;
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
+  bool overlap_experts = false;   ///< exchanges of one micro-batch run beside what another computes the other way
   bool sequence = false;          ///< over kTensor: what lies between the split products is split along the sequence
   bool overlap_tensor = false;    ///< the collectives of split products are cut up and run beside their GEMMs
   bool overlap_messages = false;  ///< what stages send each other travels beside their computation
@@ -147,6 +158,11 @@ struct Parallel {
 
 constexpr int model_ranks_of(const Parallel& parallel) {
   return parallel.tensor * parallel.context * parallel.pipeline;
+}
+
+/// Of the ranks that have a layer's experts between them those with other samples: the size of kExpert.
+constexpr int expert_data_ranks(const Parallel& parallel) {
+  return parallel.whole_experts ? parallel.experts / parallel.tensor : parallel.experts;
 }
 
 /// So many blocks in so many runs of them: equal, or the first ones have a block more.

@@ -167,7 +167,8 @@ ExitCode validate_published(const Arguments& arguments) {
     throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
   if (arguments.flag("--check")) {
     validation.bounds = load_bounds(directory + "/bounds.json");
-    validation.broken = broken_bounds(validation, {kTrainingGroup, kSplitGroup, kMixedGroup, kAdapterGroup});
+    validation.broken =
+        broken_bounds(validation, {kTrainingGroup, kSplitGroup, kExpertGroup, kMixedGroup, kAdapterGroup});
     if (shipped && options.without_source)
       if (std::string stale = stale_ratio_spread(validation.ratios); !stale.empty())
         validation.broken.push_back(std::move(stale));

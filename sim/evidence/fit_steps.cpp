@@ -76,8 +76,10 @@ double predicted(const StepSample& sample, const Parameters& p) {
 }  // namespace
 
 bool is_step_sample(const PublishedCase& one) {
-  return one.scored() && !one.by_us && one.in_fits && one.group != kSplitGroup && one.group != kMixedGroup &&
-         one.group != kAdapterGroup && (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
+  const bool apart =
+      one.group == kSplitGroup || one.group == kExpertGroup || one.group == kMixedGroup || one.group == kAdapterGroup;
+  return one.scored() && !one.by_us && one.in_fits && !apart &&
+         (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
 }
 
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network) {

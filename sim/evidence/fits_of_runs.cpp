@@ -17,8 +17,8 @@ std::string run_of(const PublishedCase& one) {
   const ScheduleSpec& spec = one.scenario->schedules[one.schedule];
   if (one.group == kPaperGroup) return one.source + "/" + one.scenario->name + ", " + spec.label;
   const bool memory = one.group == kMemoryGroup || one.group == kSplitMemoryGroup;
-  if (!memory && one.group != kTrainingGroup && one.group != kSplitGroup && one.group != kMixedGroup &&
-      one.group != kAdapterGroup)
+  if (!memory && one.group != kTrainingGroup && one.group != kSplitGroup && one.group != kExpertGroup &&
+      one.group != kMixedGroup && one.group != kAdapterGroup)
     return "";
   const std::string end = " memory";
   const std::size_t cut = memory ? end.size() : 0;

@@ -146,8 +146,7 @@ Seconds collectives_in_layers(const Costs& costs, const RankKind& kind) {
   Seconds sum;
   if (kind.share.tensor == 1 && kind.share.experts == 1) return sum;
   const auto time = [&](const TensorMessage& message) {
-    return collective_time(message.kind, message.bytes, costs.cluster,
-                           ring_of_message(costs, message, kind.first_rank));
+    return price_of_message(costs, message, ring_of_message(costs, message, kind.first_rank)).time;
   };
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators)

@@ -12,7 +12,8 @@ namespace accosim {
 
 /// All degrees that divide the model and the cluster, the whole model first: tensors within a node, stages of equally
 /// many blocks or, where the framework takes that, of one more, chunks of equally many. Where tensors are split the
-/// sequence is, too, or is as the scenario has it. What schedules, messages and orders the scenario writes stays.
+/// sequence is, too, or is as the scenario has it. Of a model with experts every number of ranks that may share them.
+/// What schedules, messages and orders the scenario writes stays.
 std::vector<Parallel> degrees_of(const Scenario& scenario);
 
 bool same_degrees(const Parallel& a, const Parallel& b);

@@ -446,6 +446,40 @@ TEST_F(ReadParallel, ExpertsAreSharedWhereTheyDivideAndWhereTheyAreModelled) {
   EXPECT_TRUE(errors(R"("expert_parallel_size": 2)", {"/training/expert_imbalance=1.5"}).empty());
 }
 
+TEST_F(ReadParallel, WhatIsSaidOfSharedExpertsGoesTogether) {
+  const std::string split = R"("tensor_parallel_size": 2, "sequence_parallel": true, )";
+  for (const auto& [parallel, what] : std::vector<std::pair<std::string, std::string>>{
+           {R"("expert_dispatcher": "deepep")", "write an expert_parallel_size above 1"},
+           {R"("expert_overlap": true)", "write an expert_parallel_size above 1"},
+           {R"("expert_parallel_size": 2, "expert_dispatcher": "nccl")", "alltoall"},
+           {R"("expert_parallel_size": 2, "expert_tensor_parallel_size": 2)", "write 1"},
+           {split + R"("expert_parallel_size": 2, "expert_tensor_parallel_size": 4)", "write 1 or 2"},
+           {split + R"("expert_parallel_size": 1, "expert_tensor_parallel_size": 1)", "expert_parallel_size above 1"},
+           {split + R"("expert_parallel_size": 64, "expert_tensor_parallel_size": 1)", "make no groups of so many"},
+           {split + R"("expert_parallel_size": 2, "expert_dispatcher": "hybridep")", "experts that are split"},
+           {R"("expert_parallel_size": 2, "expert_overlap": true, "pipeline_parallel_size": 2)",
+            "interleaved schedule"}}) {
+    const Lines lines = errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=4",
+                                          "/training/parallel={" + parallel + "}"});
+    ASSERT_FALSE(lines.empty()) << parallel;
+    EXPECT_NE(lines.front().find(what), std::string::npos) << lines.front();
+  }
+  const Lines proxied =
+      errors_of(path_, {"/model=olmoe-1b-7b", "/cluster/nodes/0/nics/kind=\"efa_rdma\"",
+                        R"(/training/parallel={"expert_parallel_size": 16, "expert_dispatcher": "deepep"})"});
+  ASSERT_FALSE(proxied.empty());
+  EXPECT_NE(proxied.front().find("by proxies on their hosts"), std::string::npos) << proxied.front();
+  const Lines single = errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=1",
+                                         R"(/training/parallel={"expert_parallel_size": 2, "expert_overlap": true})"});
+  ASSERT_FALSE(single.empty());
+  EXPECT_NE(single.front().find("two micro-batches at once"), std::string::npos) << single.front();
+  EXPECT_TRUE(errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=4",
+                                "/training/parallel={" + split +
+                                    R"("expert_parallel_size": 4, "expert_tensor_parallel_size": 1,
+                                    "expert_dispatcher": "deepep", "expert_overlap": true})"})
+                  .empty());
+}
+
 TEST_F(ReadParallel, RanksOfAReplicaWorkOnTheSameSamples) {
   const auto group = [](const char* const name, int size) {
     return std::string(R"({"name": ")") + name + R"(", "gpus": 8, "device": "devices/gpu.json", "micro_batch_size": )" +

@@ -1,14 +1,18 @@
 // Ranks that have the experts of a layer between them: what each has, sends, steps and holds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "models/collectives/dispatch.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/price.hpp"
 #include "models/spec/parallel.hpp"
 #include "sim/evaluation/resident.hpp"
+#include "sim/knobs/degrees.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
@@ -49,11 +53,11 @@ TEST(ExpertRanks, ExchangesAreThoseOfTheDispatcher) {
   const Costs costs = costs_of(with_experts(4));
   const Layer& layer = (*costs.kinds[0].layers)[1];
   const Bytes rows{kTokens * kPerToken * kHidden * 2}, weights{kTokens * kPerToken * 4};
-  const auto exchange = [](Bytes bytes, bool backward) {
-    return TensorMessage{CollectiveKind::kAllToAll, bytes, backward, Beside::kNothing, true};
+  const auto exchange = [](Bytes bytes, bool backward, bool counted = false) {
+    return TensorMessage{CollectiveKind::kAllToAll, bytes, backward, Beside::kNothing, true, counted};
   };
   EXPECT_EQ(find(layer, "dispatch").messages,
-            (std::vector<TensorMessage>{exchange(rows, false), exchange(weights, false), exchange(rows, true),
+            (std::vector<TensorMessage>{exchange(rows, false, true), exchange(weights, false), exchange(rows, true),
                                         exchange(weights, true)}));
   EXPECT_EQ(find(layer, "combine").messages, (std::vector<TensorMessage>{exchange(rows, false), exchange(rows, true)}));
   // In a node: the waits of four layers are those of three exchanges each way.
@@ -62,9 +66,135 @@ TEST(ExpertRanks, ExchangesAreThoseOfTheDispatcher) {
     return collective_time(CollectiveKind::kAllToAll, bytes, costs.cluster,
                            ring_of_message(costs, exchange(bytes, false), 0));
   };
-  EXPECT_NEAR(kind.forward_waits.value, kLayers * (2 * time(rows) + time(weights)).value, 1e-9);
-  EXPECT_EQ(kind.forward_waits.value, kind.backward_waits.value);
+  const double each = (2 * time(rows) + time(weights)).value;
+  EXPECT_NEAR(kind.forward_waits.value, kLayers * (each + kCountWait.value), 1e-9);  // the host counts once
+  EXPECT_NEAR(kind.backward_waits.value, kLayers * each, 1e-9);
   EXPECT_EQ(ring_of_message(costs, exchange(rows, false), 5).gpus, (std::vector<std::vector<int>>{{4, 5, 6, 7}}));
+}
+
+/// The same where pairs of GPUs split tensors and sequences, and have their experts whole.
+Scenario with_whole_experts(int ranks, Dispatcher dispatcher = Dispatcher::kAllToAll) {
+  Scenario scenario = with_experts(ranks);
+  Parallel& parallel = scenario.training.parallel;
+  parallel.tensor = 2;
+  parallel.sequence = parallel.whole_experts = true;
+  parallel.dispatcher = dispatcher;
+  return scenario;
+}
+
+// 8 of 16 GPUs have 16 experts between them, 2 each; a rank has half of the tokens, and sends K rows of each.
+TEST(ExpertRanks, WholeExpertsAreSharedByRanksThatSplitTensorsToo) {
+  const Costs costs = costs_of(with_whole_experts(8));
+  const RankKind& kind = costs.kinds[0];
+  const Layer& layer = (*kind.layers)[1];
+  EXPECT_EQ(kind.expert_parameters, kLayers * 2 * 2 * kHidden * kInner);
+  EXPECT_EQ(find(layer, "expert up").forward_flops.value, 2 * kTokens / 2 * kPerToken * kHidden * kInner);
+  const Bytes rows{kTokens / 2 * kPerToken * kHidden * 2};
+  const std::vector<TensorMessage>& sent = find(layer, "dispatch").messages;
+  ASSERT_EQ(sent.size(), 4U);  // nothing is gathered or scattered beside
+  EXPECT_EQ(sent[0].bytes, rows);
+  EXPECT_EQ(ring_of_message(costs, sent[0], 3).ranks, 8);
+  // Gradients of experts are summed by the 8 data ranks over the 4 pairs of a group: 2, shards of them too.
+  EXPECT_EQ(costs.layout.size(Dim::kExpert), 4);
+  const double own = kind.expert_parameters;
+  EXPECT_EQ(shard_elements(kind), (kind.parameters - own) / 8 + own / 2);
+}
+
+TEST(ExpertRanks, GroupsOfThoseThatShareExpertsPartitionTheRanks) {
+  for (const int ranks : {2, 4, 8, 16}) {
+    const Costs costs = costs_of(with_whole_experts(ranks));
+    TensorMessage message;
+    message.of_experts = true;
+    std::vector<int> seen(16);
+    for (const std::vector<int>& group : groups_of(costs.layout, {over(Dim::kTensor, Dim::kExpert)}).members) {
+      EXPECT_EQ(static_cast<int>(group.size()), ranks);
+      EXPECT_EQ(ring_of_message(costs, message, group.front()).ranks, ranks);
+      for (const int rank : group) ++seen[static_cast<std::size_t>(rank)];
+    }
+    EXPECT_EQ(seen, std::vector<int>(16, 1));
+  }
+}
+
+// A gather of tokens and weights, and of the map: 16 experts, a byte each. Back one sum.
+TEST(ExpertRanks, AGatherSendsAllTokensToAll) {
+  const Costs costs = costs_of(with_whole_experts(8, Dispatcher::kAllGather));
+  const Layer& layer = (*costs.kinds[0].layers)[1];
+  const double all = kTokens / 2 * 8;
+  const auto message = [](CollectiveKind kind, double bytes, bool backward) {
+    return TensorMessage{kind, Bytes{bytes}, backward, Beside::kNothing, true};
+  };
+  constexpr CollectiveKind kGather = CollectiveKind::kAllGather, kScatter = CollectiveKind::kReduceScatter;
+  EXPECT_EQ(find(layer, "dispatch").messages,
+            (std::vector<TensorMessage>{
+                message(kGather, all * kHidden * 2, false), message(kGather, all * kExperts * (4 + 1), false),
+                message(kScatter, all * kHidden * 2, true), message(kScatter, all * kExperts * 4, true)}));
+  EXPECT_EQ(find(layer, "combine").messages, (std::vector<TensorMessage>{message(kScatter, all * kHidden * 2, false),
+                                                                         message(kGather, all * kHidden * 2, true)}));
+}
+
+// Tokens once, with their K weights out; kernels with the map in them have no rows moved beside.
+TEST(ExpertRanks, KernelsThatTakeTokensHaveEachOnce) {
+  for (const Dispatcher dispatcher : {Dispatcher::kDeepEp, Dispatcher::kHybridEp}) {
+    const Costs costs = costs_of(with_whole_experts(8, dispatcher));
+    const Layer& layer = (*costs.kinds[0].layers)[1];
+    const std::vector<TensorMessage>& out = find(layer, "dispatch").messages;
+    ASSERT_EQ(out.size(), 2U);
+    EXPECT_EQ(out[0].bytes.value, kTokens / 2 * (kHidden * 2 + kPerToken * 4));
+    EXPECT_EQ(out[0].receivers, 2);
+    EXPECT_TRUE(out[0].counted);
+    EXPECT_FALSE(out[1].counted);
+    EXPECT_EQ(find(layer, "combine").messages[0].bytes.value, kTokens / 2 * kHidden * 2);
+    const Ring ring = ring_of_message(costs, out[0], 0);
+    EXPECT_EQ(price_of_message(costs, out[0], ring).time.value,
+              (kCountWait + dispatch_time(out[0].bytes, 2, costs.cluster, ring)).value);
+    const auto moved = std::count_if(layer.operators.begin(), layer.operators.end(), [](const Operator& op) {
+      return op.name == "permute" || op.name == "unpermute" || op.name == "sort" || op.name == "unsort";
+    });
+    EXPECT_EQ(moved, dispatcher == Dispatcher::kDeepEp ? 2 : 0);
+  }
+}
+
+TEST(ExpertRanks, RecomputedLayersSendToTheirExpertsAgain) {
+  Scenario scenario = with_experts(8);
+  const double once = costs_of(scenario).kinds[0].backward_waits.value;
+  scenario.training.activation_recompute = Recompute::kFull;
+  const RankKind again = costs_of(scenario).kinds[0];
+  EXPECT_NEAR(again.backward_waits.value, once + again.forward_waits.value, 1e-9);
+}
+
+// 4 micro-batches without a pipeline: 3 forward passes of 4 run with a backward pass, and hide their exchanges behind
+// it.
+TEST(ExpertRanks, ExchangesRunBesideAnotherMicroBatch) {
+  Scenario scenario = with_experts(8);
+  scenario.training.gradient_accumulation_steps = 4;
+  const RankKind bare = costs_of(scenario).kinds[0];
+  scenario.training.parallel.overlap_experts = true;
+  const RankKind beside = costs_of(scenario).kinds[0];
+  EXPECT_LT(beside.forward_waits, bare.forward_waits);
+  EXPECT_GE(beside.forward_waits.value, 0.25 * bare.forward_waits.value - 1e-12);
+  EXPECT_LT(beside.backward_waits, bare.backward_waits);
+  EXPECT_EQ(beside.hardware_flops.value, bare.hardware_flops.value);
+}
+
+// 16 GPUs, 16 experts: over 1, 2, 4, 8 or 16 ranks of as many as there are; pairs that split tensors share whole ones.
+TEST(ExpertRanks, SearchesTryEveryNumberOfRanksThatMayShareThem) {
+  const std::vector<Parallel> all = degrees_of(with_experts(1));
+  std::map<std::pair<int, int>, std::vector<int>> tried;  // by ranks that split tensors, and stages
+  for (const Parallel& each : all) {
+    if (each.chunks == 1) tried[{each.tensor, each.pipeline}].push_back(each.experts);
+    EXPECT_EQ(each.whole_experts, each.tensor > 1 && each.experts > 1);
+    EXPECT_TRUE(each.tensor == 1 || each.experts == 1 || each.sequence);
+    EXPECT_EQ(16 / each.tensor / each.pipeline % expert_data_ranks(each), 0);
+  }
+  EXPECT_EQ((tried[{1, 1}]), (std::vector<int>{1, 2, 4, 8, 16}));
+  EXPECT_EQ((tried[{1, 4}]), (std::vector<int>{1, 2, 4}));
+  std::vector<int>& pairs = tried[{2, 2}];
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());  // with split sequences and without
+  EXPECT_EQ(pairs, (std::vector<int>{1, 2, 4, 8}));
+  for (const Parallel& each : degrees_of(sample_scenario(2, 8))) EXPECT_EQ(each.experts, 1);
+  Parallel shared;
+  shared.experts = 8;
+  EXPECT_EQ(degrees_in_words(shared), "expert_parallel_size 8");
 }
 
 TEST(ExpertRanks, ARankComputesAsMuchAndHasAShareOfTheExperts) {
