@@ -23,6 +23,8 @@ best() {
       sub(/, sequence_parallel/, "", layout)
       sub(/pipeline_parallel_size/, "PP", layout)
       sub(/virtual_pipeline_stages/, "VPP", layout)
+      sub(/expert_parallel_size/, "EP", layout)
+      sub(/, expert_tensor_parallel_size 1/, "", layout)
       sub(/, gradient_accumulation_steps.*/, "", layout)
       sub(/micro_batch_size/, "micro-batch", layout)
       if (of["label"] ~ /without a flush/) layout = layout ", no flush"
@@ -34,7 +36,7 @@ best() {
 rows() {
   local tokens=4M steps rate set
   for steps in "${@:4}"; do
-    for rate in 400 100 25; do
+    for rate in ${rates:-400 100 25}; do
       set=(--set "/training/gradient_accumulation_steps=$steps" --set "/cluster/nodes/0/nics/bandwidth=$rate Gbit/s")
       printf '%s\t%s\t%s\t%s\t%s\n' "$2" "$tokens" "$rate" "$(best "$1" "$3" zero1 "${set[@]}")" "$(best "$1" "$3" acco "${set[@]}")"
     done
@@ -47,12 +49,13 @@ rows() {
   rows llama_3_70b_512 'Llama 3 70B, 512 GPUs' 'TP 8, PP 8' 64 16
   rows gpt3_175b_1024 'GPT-3 175B, 1,024 GPUs' 'TP 8, PP 16' 256 64
 } >"$folder/rows"
+rates='400 100' rows qwen3_30b_64 'Qwen3 30B-A3B, 64 GPUs' 'PP 2, EP 8' 32 >"$folder/experts"
 
-# between TOKENS ADAPTER: least and greatest speedup where both match.
+# between TOKENS ADAPTER [FILE]: least and greatest speedup where both match.
 between() {
   awk -F'\t' -v tokens="$1" -v adapter="$2" '
     $2 ~ tokens && $3 ~ adapter { times = $5 / $9; if (!n++ || times < low) low = times; if (n == 1 || times > high) high = times }
-    END { printf "%.2f to %.2f", low, high }' "$folder/rows"
+    END { printf "%.2f to %.2f", low, high }' "$folder/${3:-rows}"
 }
 
 region_gain() {
@@ -60,10 +63,17 @@ region_gain() {
     "$(between 4M '00$')" "$(between 1M '00$')" "$(between . '^25$')"
 }
 
-region_rows() {
+# table FILE
+table() {
   echo '| model | tokens | Gbit/s a GPU | best synchronous | s | idle | GiB | ACCO | s | idle | GiB | ACCO is so many times as fast |'
   echo '|---|--:|--:|---|--:|--:|--:|---|--:|--:|--:|--:|'
-  awk -F'\t' '{ printf "| %s | %s | %s | %s | %.2f | %.1f %% | %.1f | %s | %.2f | %.1f %% | %.1f | %.2f |\n", $1, $2, $3, $4, $5, 100 * $6, $7, $8, $9, 100 * $10, $11, $5 / $9 }' "$folder/rows"
+  awk -F'\t' '{ printf "| %s | %s | %s | %s | %.2f | %.1f %% | %.1f | %s | %.2f | %.1f %% | %.1f | %.2f |\n", $1, $2, $3, $4, $5, 100 * $6, $7, $8, $9, 100 * $10, $11, $5 / $9 }' "$folder/$1"
+}
+region_rows() { table rows; }
+
+region_experts() {
+  printf '**With experts ACCO is %s times as fast on NICs of 100 or 400 Gbit/s.**\n\n' "$(between . '00$' experts)"
+  table experts
 }
 
 fill_regions README.md >"$out/scenarios/three_d/README.md"
