@@ -21,7 +21,7 @@ const std::string kRates = "/training/micro_batch_size=1..8:8", kSteps = "/train
 
 /// All of the rows but the command that played them.
 std::string without_command(const std::filesystem::path& path) {
-  return std::regex_replace(text_of(path), std::regex(R"(,"command":"[^\n]*?[^\\]"(?=[,}]))"), "");
+  return std::regex_replace(text_of(path), std::regex(R"(,"(?:point_)?command":"[^\n]*?[^\\]"(?=[,}]))"), "");
 }
 
 std::vector<std::string> lines_of(const std::filesystem::path& path) {
