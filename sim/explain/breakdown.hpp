@@ -22,14 +22,14 @@ enum class TimeUse : std::uint8_t {
   kCopies,
   kHost,                  ///< waits for its launches
   kExposedCommunication,  ///< as RunResult::exposed_communication
-  kBubble,   ///< of a pipeline: idle while the flight of its replica lasts (PipelineTime)
-  kWaiting,  ///< for other ranks: the rest of the time in which a GPU is idle
+  kBubble,                ///< of a pipeline: idle while the flight of its replica lasts (PipelineTime)
+  kWaiting,               ///< for other ranks: the rest of the time in which a GPU is idle
   kPauses,
 };
 template <>
 inline constexpr const char* kNames<TimeUse>[] = {
-    "forward and backward", "optimizer", "copies", "host", "exposed communication",
-    "pipeline bubble", "waiting for other ranks", "pauses"};
+    "forward and backward",    "optimizer", "copies", "host", "exposed communication", "pipeline bubble",
+    "waiting for other ranks", "pauses"};
 inline constexpr int kTimeUses = std::size(kNames<TimeUse>);
 
 struct UpdateBreakdown {
