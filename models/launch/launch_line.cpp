@@ -293,6 +293,13 @@ LaunchLine launch_line_in(std::string_view text, const std::string& source, cons
   launch.arguments.assign(behind + 1, starts->words.end());
   launch.config = config_of(launch.arguments);
   read_launcher(starts->words, launch);
+  if (launch.program == "run_train.sh") {  // torchtitan's, which takes these from its environment
+    const std::map<std::string, ShellText>& variables = launch.script.variables;
+    const auto config = variables.find("CONFIG_FILE"), gpus = variables.find("NGPU");
+    if (launch.config.text.empty() && config != variables.end()) launch.config = config->second;
+    const std::optional<int> each = gpus == variables.end() ? std::nullopt : whole_number(gpus->second.text);
+    if (!launch.gpus_per_node && each) launch.gpus_per_node = Stated{*each, gpus->second.line};
+  }
   return launch;
 }
 

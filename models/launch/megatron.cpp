@@ -138,9 +138,6 @@ class Reader {
       if (pattern[i] == '0') dense_.push_back(static_cast<int>(i));
     if (!flags_.on("moe-grouped-gemm"))
       draft_.not_modelled(launched_.line, "experts one after another: here their products are one kernel");
-    if (const std::string how = flags_.text({"moe-token-dispatcher-type"}).value_or("allgather"); how != "alltoall")
-      draft_.not_modelled(flags_.place({"moe-token-dispatcher-type"}),
-                          fmt::format("the dispatcher {}: priced as alltoall", how));
     const bool shared = flags_.number({"moe-shared-expert-intermediate-size"}).value_or(0) > 0;
     return expert_family(latent, shared, normed || !dense_.empty());
   }
@@ -309,17 +306,39 @@ class Reader {
                     fmt::format("--optimizer {}: of optimizers only AdamW is modelled", optimizer));
   }
 
+  void read_expert_ranks() {
+    const Names of_split = {"expert-tensor-parallel-size"}, of_type = {"moe-token-dispatcher-type"},
+                of_kernels = {"moe-flex-dispatcher-backend", "moe-enable-deepep"},
+                of_overlap = {"overlap-moe-expert-parallel-comm"};
+    const int ranks = flags_.count({"expert-model-parallel-size"}).value_or(1);
+    const int split = flags_.count(of_split).value_or(tensor_);
+    const std::string type = flags_.text(of_type).value_or("allgather");
+    const bool flex = type == "flex" || flags_.on("moe-enable-deepep"), overlap = flags_.on(*of_overlap.begin());
+    const std::string kernels = flags_.text({*of_kernels.begin()}).value_or("deepep");
+    if (ranks == 1) return;
+    const std::string parallel = "/training/parallel/";
+    set(parallel + "expert_parallel_size", ranks, {"expert-model-parallel-size"});
+    if (split == 1 && tensor_ > 1) set(parallel + "expert_tensor_parallel_size", 1, of_split);
+    if (split != 1 && split != tensor_)
+      draft_.not_modelled(flags_.place(of_split),
+                          fmt::format("experts' tensors split over {}: here over {}, as all others", split, tensor_));
+    if (flex && split > 1)
+      draft_.not_modelled(flags_.place(of_type),
+                          fmt::format("{} beside experts that are split: priced as alltoall", kernels));
+    else if (flex)
+      set(parallel + "expert_dispatcher", kernels, of_kernels);
+    else if (type == "allgather")
+      set(parallel + "expert_dispatcher", type, of_type);
+    if (overlap) set(parallel + "expert_overlap", true, of_overlap);
+  }
+
   void read_parallel() {
     if (tensor_ > 1)
       set("/training/parallel/tensor_parallel_size", tensor_, {"tensor-model-parallel-size", "model-parallel-size"});
     const bool sequence = flags_.on("sequence-parallel"), overlap = flags_.on("tp-comm-overlap");
     if (tensor_ > 1 && sequence) set("/training/parallel/sequence_parallel", true, {"sequence-parallel"});
     if (tensor_ > 1 && sequence && overlap) set("/training/parallel/tensor_overlap", true, {"tp-comm-overlap"});
-    const int experts = flags_.count({"expert-model-parallel-size"}).value_or(1);
-    if (experts > 1) set("/training/parallel/expert_parallel_size", experts, {"expert-model-parallel-size"});
-    if (const std::optional<int> split = flags_.count({"expert-tensor-parallel-size"}); split && *split != tensor_)
-      draft_.not_modelled(flags_.place({"expert-tensor-parallel-size"}),
-                          fmt::format("experts' tensors split over {}: here over {}, as all others", *split, tensor_));
+    read_expert_ranks();
     const bool whole = flags_.on("no-scatter-gather-tensors-in-pipeline");
     const bool stages_near = flags_.on("use-tp-pp-dp-mapping"), plain = flags_.on("no-overlap-p2p-communication");
     const std::optional<int> each = flags_.count({"num-layers-per-virtual-pipeline-stage"}),

@@ -98,10 +98,9 @@ constexpr TrainerRow kBridge[] = {
     {"moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_token_dispatcher_type "
      "moe_grouped_gemm q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim qk_layernorm "
      "multi_latent_attention"},
-    {"moe_enable_deepep moe_flex_dispatcher_backend", KeyUse::kNotModelled, "tokens would be sent once a node"},
+    {"moe_enable_deepep moe_flex_dispatcher_backend overlap_moe_expert_parallel_comm"},
     {"moe_shared_expert_overlap", KeyUse::kNotModelled, "shared experts would run beside the exchanges"},
-    {"comm_overlap.overlap_moe_expert_parallel_comm overlap_moe_expert_parallel_comm", KeyUse::kNotModelled,
-     "exchanges would run beside other micro-batches"},
+    {"comm_overlap.overlap_moe_expert_parallel_comm", KeyUse::kTaken, "overlap-moe-expert-parallel-comm"},
     {"num_layers hidden_size ffn_hidden_size num_attention_heads kv_channels sequence_parallel recompute_granularity "
      "recompute_method recompute_num_layers recompute_modules hidden_dropout attention_dropout vocab_size "
      "normalization position_embedding_type make_vocab_size_divisible_by attention_backend bf16 fp16"},

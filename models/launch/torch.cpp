@@ -115,6 +115,7 @@ class Reader {
         {family.vocabulary, 2048}, {family.key_value_heads, 16}, {family.positions, 131'072}};
     set("/model/model_type", family.name, {"model-flavor"});
     for (const auto& [key, value] : sizes) set(std::string("/model/") + key, value, {"model-flavor"});
+    layers_ = sizes[0].second;
   }
 
   void read_batch() {
@@ -214,7 +215,11 @@ class Reader {
       set("/training/optimizer_implementation", how, {"optimizer-implementation"});
     if (how == "for-loop")
       draft_.not_modelled(flags_.place({"optimizer-implementation"}), "the optimizer would step each tensor by itself");
-    if (flags_.on("torch-compile")) set("/training/implementation", "compiled", {"torch-compile"});
+    const std::string parts = flags_.words({"torch-compile-parts"}).value_or("model");  // torchtitan's
+    if (flags_.on("torch-compile") && parts.find("model") != std::string::npos)
+      set("/training/implementation", "compiled", {"torch-compile"});
+    else if (flags_.on("torch-compile"))
+      draft_.not_modelled(flags_.place({"torch-compile-parts"}), "the loss would be compiled");
     if (const std::optional<std::string> loss = flags_.text({"loss"}); loss && tensor_ == 1)
       set("/training/loss", *loss, {"loss"});
     const std::string attention = flags_.text({"attn-implementation"}).value_or("sdpa");
@@ -263,8 +268,15 @@ class Reader {
       if (flags_.on("sequence-parallel")) set("/training/parallel/sequence_parallel", true, {"sequence-parallel"});
       if (overlap) set("/training/parallel/tensor_overlap", true, {"tp-comm-overlap"});
     }
-    if (const int experts = flags_.count({"expert-model-parallel-size"}).value_or(1); experts > 1)
+    const int split = flags_.count({"expert-tensor-parallel-size"}).value_or(1);  // torchtitan's default: whole experts
+    if (const int experts = flags_.count({"expert-model-parallel-size"}).value_or(1); experts > 1) {
       set("/training/parallel/expert_parallel_size", experts, {"expert-model-parallel-size"});
+      if (tensor_ > 1 && split == 1)
+        set("/training/parallel/expert_tensor_parallel_size", 1, {"expert-tensor-parallel-size"});
+      if (split != 1 && split != tensor_)
+        draft_.not_modelled(flags_.place({"expert-tensor-parallel-size"}),
+                            fmt::format("experts' tensors split over {}: here over {}, as all others", split, tensor_));
+    }
     const std::string kind = lower(flags_.text({"pipeline-schedule"}).value_or("1f1b"));
     const std::optional<int> each = flags_.count({"layers-per-stage"});
     const double first = flags_.number({"first-stage-less-layers"}).value_or(1),
@@ -276,6 +288,11 @@ class Reader {
     const int runs = each && chunks
                          ? (layers_ + static_cast<int>(std::clamp(first + last, 0.0, 1e4)) + *each - 1) / *each
                          : stages_ * (chunks ? 2 : 1);
+    if (chunks && runs % stages_ != 0)
+      draft_.refuse(flags_.place({"layers-per-stage"}),
+                    fmt::format("{} stages of {} layers are no equal number on each "
+                                "of {} ranks; write another",
+                                runs, each.value_or(0), stages_));
     if (chunks)
       set("/training/parallel/virtual_pipeline_stages", runs / stages_, {"layers-per-stage", "pipeline-schedule"});
     if (flags_.has_any({"first-stage-less-layers", "last-stage-less-layers"}) && layers_ > 0)

@@ -102,6 +102,7 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   const Parallel& split = training.parallel;
   const ScheduleSpec& spec = of.spec;
   const Experts& experts = model.experts;
+  const bool sends_by_kernel = split.dispatcher == Dispatcher::kDeepEp || split.dispatcher == Dispatcher::kHybridEp;
   const bool routed = experts.count > 0, latent = model.latent.key_value_rank > 0;
   const bool piped = split.pipeline > 1, chunks = split.chunks > 1,
              grouped = model.num_key_value_heads != model.num_attention_heads && !latent;
@@ -138,7 +139,6 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("moe-router-enable-expert-bias", nullptr, experts.correction_bias);
   say("moe-router-score-function", nullptr, where(experts.correction_bias, "sigmoid"), "which that bias needs");
   say("moe-grouped-gemm", nullptr, routed);
-  say("moe-token-dispatcher-type", nullptr, where(routed, "alltoall"));
   say("swiglu", nullptr, model.gated_mlp);
   say("normalization", nullptr, where(model.rms_norm, "RMSNorm"));
   say("position-embedding-type", nullptr, where(!model.learned_positions, "rope"));
@@ -176,6 +176,13 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("sequence-parallel", "model.sequence_parallel", split.sequence);
   say("tp-comm-overlap", "comm_overlap.tp_comm_overlap", split.overlap_tensor);
   say("expert-model-parallel-size", "model.expert_model_parallel_size", where(split.experts > 1, split.experts));
+  say("expert-tensor-parallel-size", "model.expert_tensor_parallel_size", where(split.whole_experts, 1));
+  say("moe-token-dispatcher-type", "model.moe_token_dispatcher_type",
+      where(routed, sends_by_kernel ? "flex" : name_of(split.dispatcher)));
+  say("moe-flex-dispatcher-backend", "model.moe_flex_dispatcher_backend",
+      where(sends_by_kernel, name_of(split.dispatcher)));
+  say("overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm",
+      where(split.overlap_experts, true));
   say("pipeline-model-parallel-size", "model.pipeline_model_parallel_size", split.pipeline);
   say("num-virtual-stages-per-pipeline-rank", nullptr, where(chunks && !is_uneven(split.blocks), split.chunks));
   say(nullptr, "model.virtual_pipeline_model_parallel_size", where(chunks, split.chunks));

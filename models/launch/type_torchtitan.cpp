@@ -109,6 +109,8 @@ void type_torchtitan(const Typing& of, Typed& typed) {
   say("fsdp_reshard_after_forward", piped || !of.spec.reshard_after_forward ? "never" : "always");
   say("tensor_parallel_degree", split.tensor);
   say("expert_parallel_degree", where(split.experts > 1, split.experts));
+  say("expert_tensor_parallel_degree",
+      where(split.experts > 1 && split.tensor > 1, split.whole_experts ? 1 : split.tensor));
   say("enable_async_tensor_parallel", where(split.tensor > 1, split.overlap_tensor));
   say("pipeline_parallel_degree", split.pipeline);
   say("pipeline_parallel_schedule", where(piped, kSchedules[static_cast<int>(split.schedule)]));

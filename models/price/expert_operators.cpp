@@ -58,9 +58,10 @@ Kernel each_product(const Sizes& z, const Rows& rows, double m, double n, double
   return kernel;
 }
 
-/// `outs` columns of each GEMM and expert. Keeps its input.
+/// `outs` columns of each GEMM and expert, with as many biases each where `bias` is above 0; `apart`: these and their
+/// gradients are another operator's. Keeps its input.
 Operator expert_product(const char* name, const Sizes& z, const Rows& rows, double in, const std::vector<double>& outs,
-                        double bias) {
+                        double bias, bool apart = false) {
   Operator op;
   op.name = name;
   op.cls = OperatorClass::kGemm;
@@ -77,7 +78,8 @@ Operator expert_product(const char* name, const Sizes& z, const Rows& rows, doub
     op.backward.push_back(each_product(z, rows, each, in, out, z.act, false, false));
     op.backward.push_back(each_product(z, rows, in, out, each, merged ? z.grad : z.act, merged, true));
     op.parameters += rows.experts * (in * out + (bias > 0 ? out : 0));
-    if (bias > 0) op.backward.push_back(memory_kernel(a * out * z.act));  // its gradient is a sum over the rows
+    if (bias > 0 && !apart)
+      op.backward.push_back(memory_kernel(a * out * z.act));  // its gradient is a sum over the rows
     for (int expert = 0; expert < (rows.looped ? rows.experts : 1); ++expert) {
       op.tensors.push_back(rows.experts / (rows.looped ? rows.experts : 1) * in * out);
       if (bias > 0) op.tensors.push_back(op.tensors.back() / in);
@@ -249,7 +251,8 @@ void add_experts(const Model& model, const Workload& workload, const Sizes& z, s
   ops.push_back(activation(model, each));
   ops.back().name = "expert activation";
   repeat_for_each(rows, ops.back());
-  ops.push_back(expert_product("expert down", z, rows, rows.inner, {z.hidden}, model.mlp_bias ? 1 : 0));
+  ops.push_back(expert_product("expert down", z, rows, rows.inner, {z.hidden}, model.mlp_bias ? 1 : 0,
+                               z.implementation == Implementation::kFused));
   if (model.mlp_bias && z.implementation == Implementation::kFused) ops.push_back(expert_bias(model, z, rows));
   // Eager: rows are weighed, and added to those that are there; backward the weights have a gradient.
   const auto unpermute = [&] {

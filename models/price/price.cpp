@@ -449,7 +449,8 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   costs.implementation = scenario.training.implementation;
   costs.world = whole_ring(scenario.cluster);
   costs.parallel = parallel;
-  costs.micro_batches = scenario.training.gradient_accumulation_steps;
+  costs.micro_batches =
+      rounds_of(spec) == 1 ? scenario.training.gradient_accumulation_steps : std::max(1, spec.micro_batches_per_round);
   costs.layout = layout_of(scenario.cluster, island_of(spec), parallel);
   const bool by_site = spec.meeting == Meeting::kHierarchical;
   costs.sites = by_site ? layout_of(scenario.cluster, site_of(scenario.cluster), parallel) : costs.layout;

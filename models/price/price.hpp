@@ -72,7 +72,7 @@ struct Costs {
   Layout layout, sites;  ///< the ranks' grid; and where they meet by sites the one with a site for an island
   Ring world;            ///< all ranks
   bool interference = true;
-  int micro_batches = 1;  ///< an update, the training's
+  int micro_batches = 1;  ///< of a flight: of an update, or the least of a round
   Bytes buffers;          ///< of the model's modules
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;

@@ -135,6 +135,8 @@ void check_expert_overlap(const Reading& of) {
   const auto refuse = [&](bool wrong, const char* what) {
     if (wrong) of.reader.fail(kExpertOverlap, what);
   };
+  refuse(of.parallel.dispatcher == Dispatcher::kAllGather,
+         "is of exchanges that send rows; write an expert_dispatcher of \"alltoall\", \"deepep\" or \"hybridep\"");
   refuse(of.parallel.pipeline > 1 && of.parallel.chunks == 1,
          "runs two passes together, which a pipeline does under the interleaved schedule alone; write "
          "\"virtual_pipeline_stages\": 2 or more");

@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
 
+bool is_named_as_one(const std::string& path) {
+  for (const char* const ending : {".sh", ".bash", ".slurm", ".sbatch", ".job", ".yaml", ".yml", ".toml"})
+    if (path.ends_with(ending)) return true;
+  return false;
+}
+
 }  // namespace
 
 std::vector<Option> launch_options() {
@@ -73,8 +79,7 @@ std::vector<Option> without_launch(std::vector<Option> options) {
 bool is_launch_script(const std::string& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return false;  // a pipe can be read but once
-  for (const char* const ending : {".sh", ".bash", ".slurm", ".sbatch", ".job", ".yaml", ".yml", ".toml"})
-    if (path.ends_with(ending)) return true;
+  if (is_named_as_one(path)) return true;
   std::ifstream file(path);
   char first[2] = {};
   return file.read(first, 2) && first[0] == '#' && first[1] == '!';
@@ -102,7 +107,10 @@ void refuse_launch_script(const std::string& path, const std::string& verb) {
                      printable(path, 300), verb, in_shell(path))});
 }
 
-void refuse_launch_options(const Arguments& arguments) {
+void refuse_launch_options(const std::string& path, const Arguments& arguments) {
+  std::error_code none;
+  if (is_named_as_one(path) && !std::filesystem::exists(path, none))
+    throw ScenarioError({in_quotes(path, 300) + " is not there"});
   constexpr std::pair<const char*, const char*> kInstead[] = {{"--cluster", "--set /cluster=NAME"},
                                                               {"--nodes", "--set /cluster/nodes/0/count=N"},
                                                               {"--device", "--set /cluster/nodes/0/device=NAME"},

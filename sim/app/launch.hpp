@@ -30,7 +30,7 @@ std::optional<LaunchForm> form_asked(const Arguments& arguments);
 /// became, against whose lines it is held.
 TypedAnswer typed_answer(LaunchForm form, const Scenario& near, const LoadedScenario* script,
                          const std::string& command);
-/// Refuses the options where the scenario is no script.
-void refuse_launch_options(const Arguments& arguments);
+/// Refuses the options where the scenario at `path` is no script, or a script that is not there.
+void refuse_launch_options(const std::string& path, const Arguments& arguments);
 
 }  // namespace accosim

@@ -49,7 +49,7 @@ LoadedScenario load_asked(const Arguments& arguments, const std::vector<std::str
     loaded = load_scenario_tree(std::move(launch.scenario), name, arguments.texts("--set"), only);
     loaded.files.insert(loaded.files.end(), {name, launch.cluster_file});
   } else {
-    refuse_launch_options(arguments);
+    refuse_launch_options(name, arguments);
     loaded = load_scenario(name, arguments.texts("--set"), only);
   }
   for (const LeftOutSchedule& each : loaded.left_out)

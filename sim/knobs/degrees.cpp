@@ -80,7 +80,8 @@ std::vector<Parallel> shares_of_experts(const Scenario& scenario, const Parallel
 /// Whether a key that is written beside the degrees means anything with these.
 bool goes_with(const std::string& key, const JsonValue& value, const Parallel& parallel, Framework framework) {
   if (key == "tensor_overlap") return parallel.sequence;
-  if (key == "expert_dispatcher") return parallel.experts > 1 && (parallel.tensor == 1 || parallel.whole_experts);
+  const bool whole = parallel.tensor == 1 || parallel.whole_experts;
+  if (key == "expert_dispatcher") return parallel.experts > 1 && (whole || !value.text.ends_with("ep"));
   if (key == "expert_overlap") return parallel.experts > 1 && (parallel.pipeline == 1 || parallel.chunks > 1);
   if (key == "stage_layers") return !parallel.blocks.empty();
   if (key == "pipeline_schedule") return parallel.pipeline > 1 && value.text == name_of(parallel.schedule);

@@ -340,6 +340,8 @@ LoadedScenario random_scenario(Random& random) {
                   R"(, "pipeline_parallel_size": )" + std::to_string(stages) + R"(, "expert_parallel_size": )" +
                   std::to_string(experts);
       if (tensor > 1) training += maybe(2, R"(, "sequence_parallel": true)");
+      if (experts > 1)
+        training += maybe(2, R"(, "expert_dispatcher": ")" + one_of({"allgather", "deepep", "hybridep"}) + "\"");
       if (stages > 1)
         training += maybe(3, R"(, "virtual_pipeline_stages": 2)") + maybe(4, R"(, "order": "tp-cp-ep-pp-dp")");
       training += "}";

@@ -255,6 +255,8 @@ Swept swept(const Arguments& arguments, std::size_t axes) {
   const std::string& value = arguments.text("--value");
   if (arguments.given("--over") && arguments.given("--value") && value != name_of(PlotValue::kSpeedup))
     throw BadInput("--over: is what a speedup is over; leave it out, or write --value speedup");
+  if (value == kWorth && arguments.given("--by") && asked.by != Score::kAlone)
+    throw BadInput("--by: worth is the speedup over the fastest part alone; leave --by out");
   if (value == kWorth) {
     asked.by = Score::kAlone;
   } else if (arguments.given("--value")) {

@@ -154,6 +154,15 @@ const Case kCases[] = {
     {"titan_compiles_before_0_2", "a.toml", kTitan + "[training]\ncompile = true\n", "/training/implementation",
      "\"compiled\""},
     {"titan_compiles", "a.toml", kTitan + "[compile]\nenable = true\n", "/training/implementation", "\"compiled\""},
+    {"titan_compiles_the_loss_alone", "a.toml", kTitan + "[compile]\nenable = true\ncomponents = ['loss']\n",
+     "/training/implementation", "-"},
+    {"titan_started_by_its_own_script", "train.sh",
+     "cat <<E > c.toml\n" + kTitan + "E\nCONFIG_FILE=\"./c.toml\" NGPU=8 ./run_train.sh --training.seq_len=4096\n",
+     "/model", "\"llama-3-8b\""},
+    {"titan_experts_are_whole", "a.toml",
+     "[model]\nname = 'qwen3'\nflavor = '30B-A3B'\n[parallelism]\ntensor_parallel_degree = 2\n"
+     "expert_parallel_degree = 8\n",
+     "/training/parallel/expert_tensor_parallel_size", "1"},
     {"titan_fp8_is_a_converter", "a.toml", kTitan + "[quantize.linear.float8]\nfilter_fqns = [\"output\"]\n",
      "/training/precision", "\"bf16\""},
     {"titan_fp8", "a.toml", "model.converters = ['float8']\nmodel.name = 'llama3'\nmodel.flavor = '8B'\n",
@@ -353,7 +362,7 @@ TEST(ConfigFile, RefusesByNameWhatIsNotModelled) {
           .find("FSDP that frees its parameters is not modelled in a pipeline; write never"),
       std::string::npos);
   EXPECT_NE(refusal("[model]\nname = \"llama4\"\nflavor = \"17bx16e\"\n", "a.toml")
-                .find("llama4 is not modelled yet: it is a mixture of experts"),
+                .find("llama4 is not modelled yet: nobody has written the row"),
             std::string::npos);
   EXPECT_NE(refusal(kFactory + "stage: dpo\n", "a.yaml").find("stage: dpo"), std::string::npos);
   for (const auto& [more, said] :

@@ -24,6 +24,7 @@ const std::string kLatent = "--multi-latent-attention --kv-lora-rank 512 ";
 const std::string kExperts = kBase +
                              "--swiglu --normalization RMSNorm --position-embedding-type rope --disable-bias-linear "
                              "--num-experts 16 --moe-ffn-hidden-size 512 ";
+const std::string kRanks = kExperts + "--expert-model-parallel-size 8 ";
 
 ImportedLaunch imported(const std::string& arguments, const LaunchOptions& options = {"dgx-h100-4x8"}) {
   return import_launch("torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py " + arguments + "\n", "train.sh",
@@ -149,6 +150,15 @@ const Case kCases[] = {
     {"a_list_of_layers", kExperts + "--moe-layer-freq '([0]*3+[1]*5)'", "/model/mlp_only_layers", "[0,1,2]"},
     {"a_list_twice", kExperts + "--moe-layer-freq '([0]+[1])*4'", "/model/mlp_only_layers", "[0,2,4,6]"},
     {"experts_over_ranks", kExperts + "--expert-model-parallel-size 8", "/training/parallel/expert_parallel_size", "8"},
+    {"dispatcher_by_default", kRanks, "/training/parallel/expert_dispatcher", "\"allgather\""},
+    {"dispatcher_of_nccl", kRanks + "--moe-token-dispatcher-type alltoall", "/training/parallel/expert_dispatcher",
+     "-"},
+    {"dispatcher_deepep", kRanks + "--moe-token-dispatcher-type flex", "/training/parallel/expert_dispatcher",
+     "\"deepep\""},
+    {"dispatcher_hybridep", kRanks + "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep",
+     "/training/parallel/expert_dispatcher", "\"hybridep\""},
+    {"overlapped_exchanges", kRanks + "--overlap-moe-expert-parallel-comm --moe-token-dispatcher-type alltoall",
+     "/training/parallel/expert_overlap", "true"},
     {"latent_attention", kExperts + kLatent, "/model/kv_lora_rank", "512"},
     {"latent_attention_by_default", kExperts + kLatent, "/model/qk_nope_head_dim", "128"},
     {"first_layers_of_it", kExperts + kLatent + "--moe-layer-freq '[0]*1+[1]*7'", "/model/first_k_dense_replace", "1"},
@@ -196,15 +206,18 @@ TEST(ImportLaunch, RefusesByNameWhatIsNotModelled) {
   EXPECT_NE(refusal(kBase + "--micro-batch-size two").find("write a number"), std::string::npos);
 }
 
-TEST(ImportLaunch, ADispatcherOfItsOwnIsTold) {
+TEST(ImportLaunch, WhatExpertsLackIsTold) {
   const auto told = [](const std::string& more) {
     std::string all;
     for (const std::string& each : imported(kExperts + more).not_modelled) all += each + "\n";
     return all;
   };
-  EXPECT_NE(told("").find("the dispatcher allgather: priced as alltoall"), std::string::npos);  // the default
-  EXPECT_NE(told("--moe-token-dispatcher-type flex").find("the dispatcher flex"), std::string::npos);
-  EXPECT_EQ(told("--moe-token-dispatcher-type alltoall --moe-grouped-gemm"), "");
+  EXPECT_NE(told("").find("experts one after another"), std::string::npos);  // the default
+  EXPECT_EQ(told("--moe-grouped-gemm"), "");
+  EXPECT_NE(told("--tensor-model-parallel-size 2 --sequence-parallel --expert-model-parallel-size 8 "
+                 "--moe-token-dispatcher-type flex")
+                .find("deepep beside experts that are split: priced as alltoall"),
+            std::string::npos);
   EXPECT_NE(told("--moe-expert-capacity-factor 1.5").find("beyond its capacity"), std::string::npos);
 }
 
