@@ -294,11 +294,17 @@ LaunchLine launch_line_in(std::string_view text, const std::string& source, cons
   launch.config = config_of(launch.arguments);
   read_launcher(starts->words, launch);
   if (launch.program == "run_train.sh") {  // torchtitan's, which takes these from its environment
-    const std::map<std::string, ShellText>& variables = launch.script.variables;
-    const auto config = variables.find("CONFIG_FILE"), gpus = variables.find("NGPU");
-    if (launch.config.text.empty() && config != variables.end()) launch.config = config->second;
-    const std::optional<int> each = gpus == variables.end() ? std::nullopt : whole_number(gpus->second.text);
-    if (!launch.gpus_per_node && each) launch.gpus_per_node = Stated{*each, gpus->second.line};
+    const auto given = [&](const std::string& name) {
+      for (const ShellText& each : starts->environment)
+        if (each.text.starts_with(name + "="))
+          return ShellText{each.text.substr(name.size() + 1), each.unknown, each.line};
+      const auto variable = launch.script.variables.find(name);
+      return variable == launch.script.variables.end() ? ShellText{} : variable->second;
+    };
+    const ShellText gpus = given("NGPU");
+    if (launch.config.text.empty()) launch.config = given("CONFIG_FILE");
+    if (const std::optional<int> each = whole_number(gpus.text); each && !launch.gpus_per_node)
+      launch.gpus_per_node = Stated{*each, gpus.line};
   }
   return launch;
 }

@@ -539,6 +539,12 @@ class Interpreter {
         state_.made.count(field.text.size());
         words.push_back(std::move(field));
       }
+    before_.clear();
+    for (std::size_t i = 0; i < first && !words.empty(); ++i)
+      for (ShellText& field : raw[i].array ? std::vector<ShellText>() : words_.fields_of(raw[i])) {
+        state_.made.count(field.text.size());
+        before_.push_back(std::move(field));
+      }
     if (words.empty()) {  // before a command they are that command's alone
       for (std::size_t i = 0; i < first; ++i) assign(raw[i]);
       return Status::kTrue;
@@ -629,7 +635,7 @@ class Interpreter {
       Interpreter(state_, words[option + 1].text, words[option + 1].line, depth_ + 1, prefix).run();
       return;
     }
-    ShellCommand command{prefix_};
+    ShellCommand command{prefix_, before_};
     command.words.insert(command.words.end(), words.begin(), words.end());
     state_.script.commands.push_back(std::move(command));
   }
@@ -671,6 +677,7 @@ class Interpreter {
   int depth_;
   int nested_ = 0;
   std::vector<ShellText> prefix_;                ///< words before `bash -c`
+  std::vector<ShellText> before_{};              ///< NAME=VALUE before the last command
   std::map<std::size_t, std::size_t> bodies_{};  ///< of here-documents: the end of the line before, where they end
   Status status_ = Status::kTrue;                ///< of the last command
   std::string why_;                              ///< it is unknown
@@ -691,7 +698,8 @@ ShellScript read_shell(std::string_view text, const std::string& source, const S
   Interpreter(state, unmarked_file(text), 1, 0).run();
   ShellScript& script = state.script;
   for (ShellCommand& command : script.commands)
-    for (ShellText& word : command.words) word = seen(word);
+    for (std::vector<ShellText>* const words : {&command.words, &command.environment})
+      for (ShellText& word : *words) word = seen(word);
   for (const auto& [name, values] : state.variables)
     if (!values.empty()) script.variables[name] = {plain(values.front()), unknown_of(values.front()), 0};
   return std::move(script);

@@ -15,7 +15,8 @@
 namespace accosim {
 
 struct ShellCommand {
-  std::vector<ShellText> words;  ///< the program first; what `bash -c` is given is commands of their own
+  std::vector<ShellText> words;          ///< the program first; what `bash -c` is given is commands of their own
+  std::vector<ShellText> environment{};  ///< NAME=VALUE before it, which is its alone
 };
 
 struct ShellFile {

@@ -179,8 +179,8 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("expert-tensor-parallel-size", "model.expert_tensor_parallel_size", where(split.whole_experts, 1));
   say("moe-token-dispatcher-type", "model.moe_token_dispatcher_type",
       where(routed, sends_by_kernel ? "flex" : name_of(split.dispatcher)));
-  say("moe-flex-dispatcher-backend", "model.moe_flex_dispatcher_backend",
-      where(sends_by_kernel, name_of(split.dispatcher)));
+  say("moe-enable-deepep", nullptr, sends_by_kernel);
+  say(nullptr, "model.moe_flex_dispatcher_backend", where(sends_by_kernel, name_of(split.dispatcher)));
   say("overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm",
       where(split.overlap_experts, true));
   say("pipeline-model-parallel-size", "model.pipeline_model_parallel_size", split.pipeline);

@@ -157,7 +157,7 @@ const Case kCases[] = {
     {"titan_compiles_the_loss_alone", "a.toml", kTitan + "[compile]\nenable = true\ncomponents = ['loss']\n",
      "/training/implementation", "-"},
     {"titan_started_by_its_own_script", "train.sh",
-     "cat <<E > c.toml\n" + kTitan + "E\nCONFIG_FILE=\"./c.toml\" NGPU=8 ./run_train.sh --training.seq_len=4096\n",
+     "cat <<E > c.toml\n" + kTitan + "E\nCONFIG_FILE=\"c.toml\" NGPU=8 ./run_train.sh --training.seq_len=4096\n",
      "/model", "\"llama-3-8b\""},
     {"titan_experts_are_whole", "a.toml",
      "[model]\nname = 'qwen3'\nflavor = '30B-A3B'\n[parallelism]\ntensor_parallel_degree = 2\n"
