@@ -123,10 +123,10 @@ void read_deepspeed(Flags& flags, int gpus_per_node, Draft& draft) {
 }
 
 void compare_batch(Flags& flags, double micro, double accumulation, double ranks, Draft& draft) {
-  const std::pair<const char*, double> kBatch[] = {{"ds.train-micro-batch-size-per-gpu", micro},
-                                                   {"ds.gradient-accumulation-steps", accumulation},
-                                                   {"ds.train-batch-size", micro * accumulation * ranks}};
-  for (const auto& [key, taken] : kBatch)
+  const std::pair<const char*, double> batch[] = {{"ds.train-micro-batch-size-per-gpu", micro},
+                                                  {"ds.gradient-accumulation-steps", accumulation},
+                                                  {"ds.train-batch-size", micro * accumulation * ranks}};
+  for (const auto& [key, taken] : batch)
     if (const std::optional<double> own = flags.number({key}); own && *own != taken)
       draft.not_modelled(flags.place({key}), fmt::format("{} is {}, and what is taken makes {}", flags.written(key),
                                                          shortest(*own), shortest(taken)));

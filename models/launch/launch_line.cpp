@@ -223,21 +223,60 @@ bool has_key(const JsonValue& config, std::string_view key) {
   return value != nullptr;
 }
 
+/// torchtitan's run_train.sh takes its file and the GPUs of a node from its environment.
+void read_environment(const ShellCommand& command, LaunchLine& launch) {
+  const auto given = [&](const std::string& name) {
+    for (const ShellText& each : command.environment)
+      if (each.text.starts_with(name + "="))
+        return ShellText{each.text.substr(name.size() + 1), each.unknown, each.line};
+    const auto variable = launch.script.variables.find(name);
+    return variable == launch.script.variables.end() ? ShellText{} : variable->second;
+  };
+  const ShellText gpus = given("NGPU");
+  if (launch.config.text.empty()) launch.config = given("CONFIG_FILE");
+  if (const std::optional<int> each = whole_number(gpus.text); each && !launch.gpus_per_node)
+    launch.gpus_per_node = Stated{*each, gpus.line};
+}
+
+/// Of a file beside the script, with its path; nothing where it is not there.
+std::optional<std::string> text_near(const std::string& source, const std::string& path, std::string& near) {
+  near = found_near(source, path.starts_with('/') ? path.substr(1) : path);
+  std::string found;
+  const bool read = !near.empty() && read_text_file(near, found, kMostConfigBytes).empty();
+  return read ? std::optional(found) : std::nullopt;
+}
+
+LaunchLine launch_line_in(std::string_view text, const std::string& source, const std::vector<std::string>& more,
+                          const std::map<std::string, ShellText>* outer);
+
+/// The job that a script submits, if it does. sbatch's options win over the header of the script that it is given.
+std::optional<LaunchLine> submitted(const ShellScript& script, const std::string& source,
+                                    const std::vector<std::string>& more) {
+  std::string options, near;
+  for (const ShellCommand& command : script.commands) {
+    if (base_name(command.words.front().text) != "sbatch") continue;
+    for (const ShellText& word : command.words) {
+      options += options.empty() ? "\n#SBATCH" : " " + word.text;
+      if (const std::optional<std::string> job = text_near(source, word.text, near))
+        return launch_line_in(*job + options, near, more, &script.variables);
+    }
+    if (const auto job = script.files.find("/dev/stdin"); job != script.files.end())
+      return launch_line_in(
+          std::string(static_cast<std::size_t>(job->second.line) - 1, '\n') + job->second.text + options, source, more,
+          &script.variables);
+  }
+  return std::nullopt;
+}
+
 /// Below a script that submits it: `outer` is the variables of that one.
 LaunchLine launch_line_in(std::string_view text, const std::string& source, const std::vector<std::string>& more,
                           const std::map<std::string, ShellText>* outer) {
   LaunchLine launch{.source = source};
   ShellGround ground;
   std::string all(text);  // with what it sources
-  const auto near_text = [&](const std::string& path, std::string& near) {
-    near = found_near(source, path.starts_with('/') ? path.substr(1) : path);
-    std::string found;
-    const bool read = !near.empty() && read_text_file(near, found, kMostConfigBytes).empty();
-    return read ? std::optional(found) : std::nullopt;
-  };
   ground.opened = [&](const std::string& path) {
     std::string near;
-    const std::optional<std::string> sourced = near_text(path, near);
+    std::optional<std::string> sourced = text_near(source, path, near);
     all += sourced.value_or("");
     return sourced;
   };
@@ -264,20 +303,8 @@ LaunchLine launch_line_in(std::string_view text, const std::string& source, cons
       if (starts == nullptr) place = i;
       starts = &command;
     }
-  // sbatch's options win over the header of the script that it is given.
-  std::string options, near;
-  for (const ShellCommand& command : launch.script.commands) {
-    if (starts != nullptr || outer != nullptr || base_name(command.words.front().text) != "sbatch") continue;
-    for (const ShellText& word : command.words) {
-      options += options.empty() ? "\n#SBATCH" : " " + word.text;
-      if (const std::optional<std::string> job = near_text(word.text, near))
-        return launch_line_in(*job + options, near, more, &launch.script.variables);
-    }
-    if (const auto job = launch.script.files.find("/dev/stdin"); job != launch.script.files.end())
-      return launch_line_in(
-          std::string(static_cast<std::size_t>(job->second.line) - 1, '\n') + job->second.text + options, source, more,
-          &launch.script.variables);
-  }
+  if (starts == nullptr && outer == nullptr)
+    if (std::optional<LaunchLine> job = submitted(launch.script, source, more)) return std::move(*job);
   if (starts == nullptr) {
     std::string why = fmt::format(
         "{}: no line starts a trainer that is known (pretrain_*.py, train.py, run_clm.py, -m torchtitan.train, "
@@ -293,19 +320,7 @@ LaunchLine launch_line_in(std::string_view text, const std::string& source, cons
   launch.arguments.assign(behind + 1, starts->words.end());
   launch.config = config_of(launch.arguments);
   read_launcher(starts->words, launch);
-  if (launch.program == "run_train.sh") {  // torchtitan's, which takes these from its environment
-    const auto given = [&](const std::string& name) {
-      for (const ShellText& each : starts->environment)
-        if (each.text.starts_with(name + "="))
-          return ShellText{each.text.substr(name.size() + 1), each.unknown, each.line};
-      const auto variable = launch.script.variables.find(name);
-      return variable == launch.script.variables.end() ? ShellText{} : variable->second;
-    };
-    const ShellText gpus = given("NGPU");
-    if (launch.config.text.empty()) launch.config = given("CONFIG_FILE");
-    if (const std::optional<int> each = whole_number(gpus.text); each && !launch.gpus_per_node)
-      launch.gpus_per_node = Stated{*each, gpus.line};
-  }
+  if (launch.program == "run_train.sh") read_environment(*starts, launch);
   return launch;
 }
 

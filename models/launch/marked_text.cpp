@@ -65,6 +65,8 @@ std::string plain(std::string_view text) {
   return all;
 }
 
+ShellText seen(const ShellText& marked) { return {plain(marked.text), unknown_of(marked.text), marked.line}; }
+
 std::string unmarked_file(std::string_view text) {
   std::string all(text);
   for (char& c : all)

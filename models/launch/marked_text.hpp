@@ -24,6 +24,8 @@ std::string without_lines(std::string_view text);
 std::string unknown_of(std::string_view text);
 /// Without any mark; of a part that is not known, which it is.
 std::string plain(std::string_view text);
+/// As a reader sees it.
+ShellText seen(const ShellText& marked);
 /// What a file may not hold, since it would look like a mark, becomes a blank.
 std::string unmarked_file(std::string_view text);
 

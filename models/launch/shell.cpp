@@ -523,6 +523,15 @@ class Interpreter {
     if (live) input = ShellFile{as_it_is ? body : plain(words_.quoted_text(body, line)), line};
   }
 
+  std::vector<ShellText> fields(const std::vector<RawWord>& raw, std::size_t from, std::size_t to) {
+    std::vector<ShellText> all;  // marked
+    for (std::size_t i = from; i < to; ++i)
+      for (ShellText& field : words_.fields_of(raw[i])) {
+        state_.made.count(field.text.size());
+        all.push_back(std::move(field));
+      }
+    return all;
+  }
   /// A command of these words, with what it reads and where it writes.
   Status done(const std::vector<RawWord>& raw, const std::optional<Redirection>& output,
               const std::optional<ShellFile>& input, int line) {
@@ -533,18 +542,8 @@ class Interpreter {
       for (const RawWord& each : raw) assign(each);
       return Status::kTrue;
     }
-    std::vector<ShellText> words;  // marked
-    for (std::size_t i = first; i < raw.size(); ++i)
-      for (ShellText& field : words_.fields_of(raw[i])) {
-        state_.made.count(field.text.size());
-        words.push_back(std::move(field));
-      }
-    before_.clear();
-    for (std::size_t i = 0; i < first && !words.empty(); ++i)
-      for (ShellText& field : raw[i].array ? std::vector<ShellText>() : words_.fields_of(raw[i])) {
-        state_.made.count(field.text.size());
-        before_.push_back(std::move(field));
-      }
+    const std::vector<ShellText> words = fields(raw, first, raw.size());
+    before_ = fields(raw, 0, words.empty() ? 0 : first);
     if (words.empty()) {  // before a command they are that command's alone
       for (std::size_t i = 0; i < first; ++i) assign(raw[i]);
       return Status::kTrue;
@@ -640,11 +639,6 @@ class Interpreter {
     state_.script.commands.push_back(std::move(command));
   }
 
-  /// Where the name ends that a word NAME=..., NAME+=... or NAME=(...) sets; 0 of any other.
-  static std::size_t assigned_by(const RawWord& raw) {
-    const std::size_t end = name_end(raw.text, 0);
-    return raw.text.substr(end).starts_with("=") || raw.text.substr(end).starts_with("+=") ? end : 0;
-  }
   void assign(const RawWord& raw) {
     const std::size_t end = assigned_by(raw);
     const std::string name = raw.text.substr(0, end);
@@ -683,9 +677,6 @@ class Interpreter {
   std::string why_;                              ///< it is unknown
   bool stopped_ = false;                         ///< by `exit`
 };
-
-/// As a reader sees it.
-ShellText seen(const ShellText& marked) { return {plain(marked.text), unknown_of(marked.text), marked.line}; }
 
 }  // namespace
 

@@ -41,6 +41,11 @@ std::size_t name_end(std::string_view text, std::size_t at) {
   return at;
 }
 
+std::size_t assigned_by(const RawWord& raw) {
+  const std::size_t end = name_end(raw.text, 0);
+  return raw.text.substr(end).starts_with("=") || raw.text.substr(end).starts_with("+=") ? end : 0;
+}
+
 std::size_t end_of_quoted(std::string_view text, std::size_t at, int nested) {
   const char quote = text[at++];
   for (; at < text.size() && text[at] != quote; ++at) {

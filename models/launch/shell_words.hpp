@@ -29,6 +29,8 @@ struct RawWord {
   std::vector<RawWord> elements{};
   bool array = false;
 };
+/// Where the name ends that a word NAME=..., NAME+=... or NAME=(...) sets; 0 of any other.
+std::size_t assigned_by(const RawWord& raw);
 
 /// Of each variable its elements, one where it is no array; marked.
 using ShellVariables = std::map<std::string, std::vector<std::string>>;

@@ -16,6 +16,7 @@ constexpr Beginning kOfModel[] = {{"model.", ""}, {"training.model.", ""}, {"tra
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table, a line a trainer
 std::span<const Trainer> trainers() {
   static const Trainer kTrainers[] = {
       {"torchtitan",

@@ -10,6 +10,7 @@
 
 namespace accosim {
 
+// NOLINTNEXTLINE(readability-function-size): a table, a line an argument
 void type_deepspeed(const Typing& of, Typed& typed) {
   const auto argument = [&](const char* name, bool wanted, JsonValue value) {
     if (wanted) typed.arguments.push_back({"", name, std::move(value)});

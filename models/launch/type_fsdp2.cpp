@@ -16,6 +16,7 @@ const char* python(bool value) { return value ? "True" : "False"; }
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table, a line an argument
 void type_fsdp2(const Typing& of, Typed& typed) {
   const auto say = [&](bool wanted, const std::string& statement, const std::string& note = "") {
     if (wanted) typed.file.push_back({"", statement, {}, note});

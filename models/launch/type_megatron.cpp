@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/launch/typed.hpp"
 #include "models/spec/frameworks.hpp"
@@ -48,7 +49,7 @@ Value bucket(Of of) {
       communication_defaults(Framework::kMegatron, traits_of(of.spec), Overlap::kBackward, element);
   const double own = of.spec.bucket_cap / element,
                its = std::max(usual.bucket_elements, usual.bucket_elements_a_rank * of.replicas);
-  return own < its - 0.5 || own > its + 0.5 ? Value(static_cast<std::int64_t>(own + 0.5)) : Value();
+  return own < its - 0.5 || own > its + 0.5 ? Value(std::llround(own)) : Value();
 }
 
 /// "[linear_qkv,linear_fc1]": what Bridge's adapters stand beside, each whole.
@@ -84,6 +85,7 @@ void tell_model(Of of, std::vector<std::string>& remarks) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table, a line an argument
 void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   const bool bridge = form == LaunchForm::kBridge;
   const char* part = "";

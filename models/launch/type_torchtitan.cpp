@@ -68,6 +68,7 @@ std::optional<TitanShares> titan_shares(int blocks, const Parallel& parallel) {
   return {};
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table, a line an argument
 void type_torchtitan(const Typing& of, Typed& typed) {
   const char* table = "";
   const auto say = [&](const char* key, std::optional<JsonValue> value) {

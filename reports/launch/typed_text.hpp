@@ -26,7 +26,7 @@ struct TypedAnswer {
 std::string typed_text(const TypedAnswer& answer);
 
 /// "zero1: buckets "units" becomes "tensors": buckets are of whole tensors."
-std::string in_words(const Replaced& replaced);
+std::string in_words(const Replaced& each);
 /// Who has a schedule that no framework has.
 std::string who_has(const Scenario& scenario, const ScheduleSpec& spec);
 /// What the nearest takes beside the scenario's own.

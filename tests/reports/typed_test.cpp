@@ -2,6 +2,7 @@
 // framework lacks something, and the way back through the readers of launch scripts.
 #include "models/launch/typed.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,9 +13,11 @@
 #include <vector>
 
 #include "models/base/json.hpp"
+#include "models/base/names.hpp"
 #include "models/launch/import_launch.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/model_families.hpp"
+#include "models/spec/parallel.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
@@ -292,6 +295,21 @@ std::set<std::string> names_of(const std::string& file) {
   return names;
 }
 
+/// How a model is split over so many ranks, as a key of the training; nothing where it is not.
+std::string random_parallel(Random& random, int tensor, int stages, int experts) {
+  if (tensor == 1 && stages == 1 && experts == 1) return "";
+  const auto maybe = [&](int of, const std::string& text) { return random.integer(1, of) == 1 ? text : std::string(); };
+  std::string text = fmt::format(
+      R"(, "parallel": {{"tensor_parallel_size": {}, "pipeline_parallel_size": {}, "expert_parallel_size": {})", tensor,
+      stages, experts);
+  if (tensor > 1) text += maybe(2, R"(, "sequence_parallel": true)");
+  if (experts > 1)
+    text += maybe(2, fmt::format(R"(, "expert_dispatcher": "{}")",
+                                 name_of(values_of<Dispatcher>()[static_cast<std::size_t>(random.integer(0, 3))])));
+  if (stages > 1) text += maybe(3, R"(, "virtual_pipeline_stages": 2)") + maybe(4, R"(, "order": "tp-cp-ep-pp-dp")");
+  return text + "}";
+}
+
 /// One of many scenarios that load: of any framework, split or not.
 LoadedScenario random_scenario(Random& random) {
   const auto one_of = [&](const std::vector<std::string>& all) {
@@ -335,17 +353,7 @@ LoadedScenario random_scenario(Random& random) {
     training += maybe(3, R"(, "attention": ")" + one_of({"naive", "flash_3", "memory_efficient"}) + "\"");
     training += maybe(3, R"(, "gradient_clipping": true)") + maybe(3, R"(, "dropout": 0.1)");
     training += maybe(5, R"(, "autocast": "bf16")");
-    if (tensor > 1 || stages > 1 || experts > 1) {
-      training += R"(, "parallel": {"tensor_parallel_size": )" + std::to_string(tensor) +
-                  R"(, "pipeline_parallel_size": )" + std::to_string(stages) + R"(, "expert_parallel_size": )" +
-                  std::to_string(experts);
-      if (tensor > 1) training += maybe(2, R"(, "sequence_parallel": true)");
-      if (experts > 1)
-        training += maybe(2, R"(, "expert_dispatcher": ")" + one_of({"allgather", "deepep", "hybridep"}) + "\"");
-      if (stages > 1)
-        training += maybe(3, R"(, "virtual_pipeline_stages": 2)") + maybe(4, R"(, "order": "tp-cp-ep-pp-dp")");
-      training += "}";
-    }
+    training += random_parallel(random, tensor, stages, experts);
     std::string schedule = R"({"name": ")" + one_of({"ddp", "zero1", "zero2", "zero3", "zero1"}) + "\"";
     schedule += maybe(2, R"(, "overlap": "backward")") + maybe(3, R"(, "overlap_param_gather": true)");
     schedule += maybe(4, R"(, "bucket_cap_mb": )" + one_of({"25", "100"}));
