@@ -23,6 +23,8 @@ Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, con
     if (ring.here(i) > 1) take_slowest(links, exchange_bandwidth(group.intra, group.gpus, ring.gpus[i]));
     take_slowest(adapters, kDispatchAdapters * adapters_of(group, ring.gpus[i]) / ring.here(i) * group.nics.bandwidth);
   }
+  const BytesPerSecond core = core_bandwidth(cluster);  // all groups exchange at once
+  if (core > BytesPerSecond{0}) take_slowest(adapters, core / gpu_count(cluster));
   Seconds longer;
   if (sent.inside > Bytes{0}) longer = sent.inside / (kDispatchLinks * links);
   if (sent.between > Bytes{0}) longer = std::max(longer, sent.between / adapters);

@@ -23,7 +23,8 @@ struct DispatchBytes {
 ///   inside:  bytes reached(e) (g - 1) / g
 DispatchBytes dispatch_bytes(Bytes bytes, double receivers, const Ring& ring);
 
-/// Alone on the fabric. Both legs run at the same time: a fixed part, then the longer one.
+/// Alone on the fabric. Both legs run at the same time: a fixed part, then the longer one. Of a core that carries less
+/// than all nodes send each rank has its part.
 Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, const Ring& ring);
 
 /// Of the adapters' and of the links' rate, what the kernels reach: by DeepEP's tables 45 of 50 GB/s between nodes
@@ -31,7 +32,5 @@ Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, con
 /// after the bytes: layout, counts, barriers; not measured alone.
 inline constexpr double kDispatchAdapters = 0.9, kDispatchLinks = 0.74;
 inline constexpr Seconds kDispatchFixed{30e-6};
-/// Multiprocessors that such a kernel holds: DeepEP's default; HybridEP's.
-inline constexpr int kDeepEpSms = 20, kHybridEpSms = 16;
 
 }  // namespace accosim

@@ -144,6 +144,9 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
   if (parallel.tensor > 1) text += fmt::format(", tp {}", parallel.tensor);
   if (parallel.pipeline > 1) text += fmt::format(", pp {}", parallel.pipeline);
   if (parallel.chunks > 1) text += fmt::format(" by {}", parallel.chunks);
+  if (parallel.experts > 1)
+    text += fmt::format(", ep {} ({}{})", parallel.experts, name_of(parallel.dispatcher),
+                        parallel.overlap_experts ? ", overlapped" : "");
   text += fmt::format(", {}", name_of(scenario.cluster.nodes.front().precision));
   if (training.activation_recompute != Recompute::kNone)
     text += fmt::format(", {} recomputation", recomputation_of(training));

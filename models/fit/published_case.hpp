@@ -107,6 +107,8 @@ inline constexpr const char* kExpertGroup = "training step of experts";
 inline constexpr const char* kMixedGroup = "training step of mixed GPUs";
 /// Of adapters (LoRA), whose base is frozen, models split or whole; no fit uses them.
 inline constexpr const char* kAdapterGroup = "training step of adapters";
+/// All that are about the time of a step.
+inline constexpr const char* kStepGroups[] = {kTrainingGroup, kSplitGroup, kExpertGroup, kMixedGroup, kAdapterGroup};
 inline constexpr const char* kSplitMemoryGroup = "memory of a split model";
 inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";

@@ -104,7 +104,7 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   const Parallel& split = training.parallel;
   const ScheduleSpec& spec = of.spec;
   const Experts& experts = model.experts;
-  const bool sends_by_kernel = split.dispatcher == Dispatcher::kDeepEp || split.dispatcher == Dispatcher::kHybridEp;
+  const bool by_kernel = sends_by_kernel(split.dispatcher);
   const bool routed = experts.count > 0, latent = model.latent.key_value_rank > 0;
   const bool piped = split.pipeline > 1, chunks = split.chunks > 1,
              grouped = model.num_key_value_heads != model.num_attention_heads && !latent;
@@ -180,9 +180,9 @@ void type_megatron(const Typing& of, LaunchForm form, Typed& typed) {
   say("expert-model-parallel-size", "model.expert_model_parallel_size", where(split.experts > 1, split.experts));
   say("expert-tensor-parallel-size", "model.expert_tensor_parallel_size", where(split.whole_experts, 1));
   say("moe-token-dispatcher-type", "model.moe_token_dispatcher_type",
-      where(routed, sends_by_kernel ? "flex" : name_of(split.dispatcher)));
-  say("moe-enable-deepep", nullptr, sends_by_kernel);
-  say(nullptr, "model.moe_flex_dispatcher_backend", where(sends_by_kernel, name_of(split.dispatcher)));
+      where(routed, by_kernel ? "flex" : name_of(split.dispatcher)));
+  say("moe-enable-deepep", nullptr, by_kernel);
+  say(nullptr, "model.moe_flex_dispatcher_backend", where(by_kernel, name_of(split.dispatcher)));
   say("overlap-moe-expert-parallel-comm", "comm_overlap.overlap_moe_expert_parallel_comm",
       where(split.overlap_experts, true));
   say("pipeline-model-parallel-size", "model.pipeline_model_parallel_size", split.pipeline);

@@ -22,7 +22,7 @@ struct Rows {
   double inner;      ///< of each, its part
   int ranks;         ///< that have the experts between them
   double skew;       ///< rows over the mean of these
-  bool looped, own;  ///< a kernel an expert; a launch an expert
+  bool looped, own;  ///< a kernel an expert; launches that grow with the experts
 };
 
 Rows rows_of(const Model& model, const Workload& workload, const Sizes& z) {
@@ -143,7 +143,7 @@ Operator exchange(const char* name, const Model& model, const Sizes& z, const Ro
     op.messages.push_back({kind, bytes, backward, Beside::kNothing, true, counted && op.messages.empty(), receivers});
   };
   if (z.dispatcher == Dispatcher::kAllGather) {  // a byte of the map and a weight for each expert beside a token
-    const double whole = rows.tokens * rows.ranks * z.split.ranks / (z.expert_split == 1 ? z.split.ranks : 1);
+    const double whole = rows.tokens * rows.ranks * z.expert_split;
     const Bytes tokens = whole * z.hidden * z.act, weights = whole * model.experts.count * kWord;
     const Bytes map = whole * model.experts.count * Bytes{1};
     op.workspace = tokens;

@@ -297,9 +297,7 @@ Ring ring_of_message(const Costs& costs, const TensorMessage& message, int rank)
 
 CollectivePrice price_of_message(const Costs& costs, const TensorMessage& message, const Ring& ring) {
   const Seconds wait = message.counted && ring.ranks > 1 ? kCountWait : Seconds{0};
-  if (message.receivers > 0)
-    return {wait + dispatch_time(message.bytes, message.receivers, costs.cluster, ring),
-            costs.parallel.dispatcher == Dispatcher::kDeepEp ? kDeepEpSms : kHybridEpSms};
+  if (message.receivers > 0) return {wait + dispatch_time(message.bytes, message.receivers, costs.cluster, ring)};
   const CollectiveCost cost = collective_cost(message.kind, message.bytes, costs.cluster, ring);
   return {wait + collective_time(cost), costs.interference ? cost.channels : 0};
 }

@@ -115,15 +115,10 @@ void read_experts_parts(const Reading& of) {
                                                      each, tensor > 1 ? fmt::format(" or {}", tensor) : ""));
   of.parallel.whole_experts = tensor > 1 && each == 1;
   if (of.parallel.whole_experts && ranks % tensor != 0)
-    return of.reader.fail(kExperts,
-                          fmt::format("is {}, and whole experts are shared by the {} ranks that split other tensors "
-                                      "too; write {}",
-                                      ranks, tensor, nearest_to(ranks, kMostRanks, [&](int other) {
-                                        return other % tensor == 0 &&
-                                               (of.model == nullptr || of.model->experts.count % other == 0);
-                                      })));
-  const bool kernels = of.parallel.dispatcher == Dispatcher::kDeepEp || of.parallel.dispatcher == Dispatcher::kHybridEp;
-  if (kernels && tensor > 1 && !of.parallel.whole_experts)
+    return of.reader.fail(kExperts, fmt::format("is {}, and ranks that split tensors share whole experts too; write a "
+                                                "multiple of {}",
+                                                ranks, tensor));
+  if (sends_by_kernel(of.parallel.dispatcher) && tensor > 1 && !of.parallel.whole_experts)
     of.reader.fail(kDispatcher,
                    "carries whole rows to experts that are split, which is not modelled yet; write "
                    "\"expert_tensor_parallel_size\": 1 too, or \"alltoall\"");
@@ -498,10 +493,9 @@ std::string wrong_experts(const Parallel& parallel, const Cluster& cluster) {
   if (data % expert_data_ranks(parallel) == 0) return "";
   if (parallel.whole_experts)
     return fmt::format(
-        "is {}, and {} model replicas of {} ranks that split tensors make no groups of so many; write {}", ranks, data,
-        parallel.tensor, nearest_to(ranks, data * parallel.tensor, [&](int each) {
-          return each % parallel.tensor == 0 && data * parallel.tensor % each == 0;
-        }));
+        "is {}, and {} model replicas, each split over {} ranks, make no groups of so many; write a "
+        "multiple of {} that divides {}",
+        ranks, data, parallel.tensor, parallel.tensor, data * parallel.tensor);
   return fmt::format("is {}, and there are {} model replicas, which are no groups of so many; write {}", ranks, data,
                      nearest_to(ranks, data, [&](int each) { return data % each == 0; }));
 }
@@ -509,9 +503,8 @@ std::string wrong_experts(const Parallel& parallel, const Cluster& cluster) {
 /// Over AWS's adapters the kernels' messages go through proxies on the host: published steps take up to three times as
 /// long as by the adapters' rate.
 std::string wrong_dispatcher(const Parallel& parallel, const Cluster& cluster) {
-  const bool kernels = parallel.dispatcher == Dispatcher::kDeepEp || parallel.dispatcher == Dispatcher::kHybridEp;
   for (const NodeGroup& group : cluster.nodes)
-    if (kernels && parallel.experts > group.gpus && is_aws(group.nics.kind))
+    if (sends_by_kernel(parallel.dispatcher) && parallel.experts > group.gpus && is_aws(group.nics.kind))
       return fmt::format(
           "sends between nodes of {} by proxies on their hosts, which is not modelled yet; write \"alltoall\", or an "
           "{} "

@@ -131,6 +131,11 @@ enum class Dispatcher : std::uint8_t { kAllToAll, kAllGather, kDeepEp, kHybridEp
 template <>
 inline constexpr const char* kNames<Dispatcher>[] = {"alltoall", "allgather", "deepep", "hybridep"};
 
+/// Whether rows travel by kernels of their own, which carry whole ones alone.
+constexpr bool sends_by_kernel(Dispatcher dispatcher) {
+  return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
+}
+
 /// How a step splits its model; the rest of the ranks is data.
 struct Parallel {
   int tensor = 1, context = 1, pipeline = 1;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <system_error>
 
 #include "models/base/errors.hpp"
@@ -167,8 +168,7 @@ ExitCode validate_published(const Arguments& arguments) {
     throw ScenarioError({"no case has such a group and id; groups are " + in_words(published_groups())});
   if (arguments.flag("--check")) {
     validation.bounds = load_bounds(directory + "/bounds.json");
-    validation.broken =
-        broken_bounds(validation, {kTrainingGroup, kSplitGroup, kExpertGroup, kMixedGroup, kAdapterGroup});
+    validation.broken = broken_bounds(validation, {std::begin(kStepGroups), std::end(kStepGroups)});
     if (shipped && options.without_source)
       if (std::string stale = stale_ratio_spread(validation.ratios); !stale.empty())
         validation.broken.push_back(std::move(stale));

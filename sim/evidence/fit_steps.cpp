@@ -1,5 +1,6 @@
 #include "sim/evidence/fit_steps.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/base/minimise.hpp"
@@ -76,8 +77,7 @@ double predicted(const StepSample& sample, const Parameters& p) {
 }  // namespace
 
 bool is_step_sample(const PublishedCase& one) {
-  const bool apart =
-      one.group == kSplitGroup || one.group == kExpertGroup || one.group == kMixedGroup || one.group == kAdapterGroup;
+  const bool apart = one.group != kTrainingGroup && std::ranges::count(kStepGroups, one.group) > 0;
   return one.scored() && !one.by_us && one.in_fits && !apart &&
          (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
 }

@@ -17,9 +17,7 @@ std::string run_of(const PublishedCase& one) {
   const ScheduleSpec& spec = one.scenario->schedules[one.schedule];
   if (one.group == kPaperGroup) return one.source + "/" + one.scenario->name + ", " + spec.label;
   const bool memory = one.group == kMemoryGroup || one.group == kSplitMemoryGroup;
-  if (!memory && one.group != kTrainingGroup && one.group != kSplitGroup && one.group != kExpertGroup &&
-      one.group != kMixedGroup && one.group != kAdapterGroup)
-    return "";
+  if (!memory && std::ranges::count(kStepGroups, one.group) == 0) return "";
   const std::string end = " memory";
   const std::size_t cut = memory ? end.size() : 0;
   return one.id.substr(0, one.id.size() - cut);

@@ -81,7 +81,9 @@ std::vector<Parallel> shares_of_experts(const Scenario& scenario, const Parallel
 bool goes_with(const std::string& key, const JsonValue& value, const Parallel& parallel, Framework framework) {
   if (key == "tensor_overlap") return parallel.sequence;
   const bool whole = parallel.tensor == 1 || parallel.whole_experts;
-  if (key == "expert_dispatcher") return parallel.experts > 1 && (whole || !value.text.ends_with("ep"));
+  if (key == "expert_dispatcher")
+    return parallel.experts > 1 &&
+           (whole || !sends_by_kernel(value_named<Dispatcher>(value.text).value_or(Dispatcher::kAllToAll)));
   if (key == "expert_overlap") return parallel.experts > 1 && (parallel.pipeline == 1 || parallel.chunks > 1);
   if (key == "stage_layers") return !parallel.blocks.empty();
   if (key == "pipeline_schedule") return parallel.pipeline > 1 && value.text == name_of(parallel.schedule);

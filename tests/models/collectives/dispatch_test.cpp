@@ -81,5 +81,14 @@ TEST(Dispatch, TakesAboutAsLongAsPublished) {
   }
 }
 
+// A core of a fourth of 4 x 8 adapters of 50 GB/s, of which 0.9 are achieved, leaves each GPU 11.25 GB/s; a row reaches
+// 4 (1 - (3/4)^8) of 4 nodes.
+TEST(Dispatch, AnOversubscribedCoreIsSharedByAllRanks) {
+  Cluster cluster = hopper(4, "H800", "infiniband");
+  cluster.fabric.oversubscription = 4;
+  const double between = 1e9 * 3 * (1 - missed(4, 8));
+  EXPECT_NEAR(dispatch_time(Bytes{1e9}, 8, cluster, whole_ring(cluster)).value, 30e-6 + between / 11.25e9, 1e-9);
+}
+
 }  // namespace
 }  // namespace accosim
