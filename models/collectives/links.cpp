@@ -131,6 +131,19 @@ double most_links(const Matrix& links) {
   return most;
 }
 
+/// `here` by socket; empty where they are all at one.
+std::vector<int> on_sockets(const IntraLink& link, const std::vector<int>& here) {
+  if (link.socket_gpus == 0) return {};
+  std::vector<int> counts;
+  for (const int gpu : here) {
+    const auto socket = static_cast<std::size_t>(gpu / link.socket_gpus);
+    counts.resize(std::max(counts.size(), socket + 1));
+    ++counts[socket];
+  }
+  std::erase(counts, 0);
+  return counts.size() > 1 ? counts : std::vector<int>();
+}
+
 }  // namespace
 
 BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here) {
@@ -140,17 +153,26 @@ BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector
     return rings > 0 ? rings / most_links(link.links) * link.bandwidth : kHostBridge;
   }
   if (link.kind == "nvlink" && gpus > 2) return (ranks - 1.0) / (gpus - 1) * link.bandwidth;
-  return std::pow(2.0 / ranks, link.crowding) * link.bandwidth;  // bridges, sockets and memory are shared
+  const BytesPerSecond board = std::pow(2.0 / ranks, link.crowding) * link.bandwidth;  // bridges and memory are shared
+  if (on_sockets(link, here).empty()) return board;
+  return std::min(board, ranks / (gpus * link.efficiency) * link.between_sockets);
 }
 
 BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here) {
-  if (link.links.empty()) return ring_bandwidth(link, gpus, here);
+  const int ranks = static_cast<int>(here.size());
+  if (link.links.empty()) {
+    BytesPerSecond each = ring_bandwidth(link, gpus, here);
+    for (const int at : on_sockets(link, here))
+      each =
+          std::min(each, (ranks - 1.0) / (at * (ranks - at)) * ranks / (gpus * link.efficiency) * link.between_sockets);
+    return each;
+  }
   int fewest = std::numeric_limits<int>::max();
   for (const int a : here)
     for (const int b : here)
       if (a != b) fewest = std::min(fewest, link.links[a][b]);
   const BytesPerSecond pair = fewest > 0 ? fewest / most_links(link.links) * link.bandwidth : kHostBridge;
-  return (static_cast<double>(here.size()) - 1) * pair;
+  return (ranks - 1.0) * pair;
 }
 
 }  // namespace accosim

@@ -129,7 +129,7 @@ void add_gpu_cases(Published& published, const GpuSamples& samples, const std::s
     one.source = key;
     one.url = url;
     one.device = known ? fit.part : samples.device;
-    one.by_us = true;
+    one.own_machine = true;
     if (!known) {
       one.configuration = configuration_of(step, samples.device);
       one.published = print_quantity(step.time.mean().value, Dimension::kTime);

@@ -157,7 +157,8 @@ std::string configuration_of(const Scenario& scenario, const ScheduleSpec& spec)
 void add_measured(PublishedFile& file, const PublishedCase& shared, ObjectReader& measured) {
   const Scenario& scenario = *shared.scenario;
   const bool split = model_ranks_of(scenario.training.parallel) > 1;
-  const char* const times = scenario.training.lora.on()        ? kAdapterGroup
+  const char* const times = file.measured_machine              ? kMeasuredMachineGroup
+                            : scenario.training.lora.on()      ? kAdapterGroup
                             : mixes_gpus(scenario.cluster)     ? kMixedGroup
                             : scenario.model.experts.count > 0 ? kExpertGroup
                             : split                            ? kSplitGroup
@@ -272,10 +273,12 @@ std::string read_simulated(ObjectReader& top) {
 
 void read_training_cases(ObjectReader& top, PublishedFile& file) {
   top.find("scenarios");
+  file.measured_machine = top.boolean("measured_machine", false);
   const bool in_fits = top.boolean("in_fits", true), in_spreads = top.boolean("in_spreads", in_fits);
   read_each(top, "cases", [&](ObjectReader& reader) {
     PublishedCase one = read_case(reader, file, kTrainingGroup);
     one.in_fits = in_fits;
+    one.own_machine = file.measured_machine;
     one.in_spreads = in_spreads;
     if (!one.not_expressible.empty()) {
       reader.finish();
@@ -384,10 +387,11 @@ std::map<std::string, std::string> publishers_of(const Published& published) {
 
 const std::vector<std::string>& published_groups() {
   static const std::vector<std::string> kGroups = {
-      kTrainingGroup,        kMemoryGroup,       kSplitGroup,        kExpertGroup,   kMixedGroup,
-      kAdapterGroup,         kSplitMemoryGroup,  kLargeGroup,        kSmallGroup,    kLargeBackToBackGroup,
-      kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup, kKernelGroup,   kApartGroup,
-      kLayerGroup,           kPaperGroup,        kSimulatorGroup,    kMeasuredGroup, kMeasuredMemoryGroup};
+      kTrainingGroup,        kMemoryGroup,          kSplitGroup,        kExpertGroup,       kMixedGroup,
+      kAdapterGroup,         kMeasuredMachineGroup, kSplitMemoryGroup,  kLargeGroup,        kSmallGroup,
+      kLargeBackToBackGroup, kSmallBackToBackGroup, kLargeBetweenGroup, kSmallBetweenGroup, kKernelGroup,
+      kApartGroup,           kLayerGroup,           kPaperGroup,        kSimulatorGroup,    kMeasuredGroup,
+      kMeasuredMemoryGroup};
   return kGroups;
 }
 

@@ -75,9 +75,9 @@ struct PublishedCase {
   std::string left_out;               ///< why it is not scored; empty when it is
   std::string not_expressible;        ///< why it cannot be predicted; empty when it can
 
-  /// Measured by accocal, with the device's constants fitted to the same document. So no fit to published data may use
-  /// it, and it is not predicted again when something is left out of those fits.
-  bool by_us = false;
+  /// Priced by what was measured on the very machine, as all is that accocal measured. So no fit to published data may
+  /// use it, and it is not predicted again when something is left out of those fits.
+  bool own_machine = false;
   bool in_fits = true;     ///< whether fits may use it
   bool in_spreads = true;  ///< of a training step: whether its errors say how far off others may be
   Asked asked = Asked::kNothing;
@@ -107,8 +107,11 @@ inline constexpr const char* kExpertGroup = "training step of experts";
 inline constexpr const char* kMixedGroup = "training step of mixed GPUs";
 /// Of adapters (LoRA), whose base is frozen, models split or whole; no fit uses them.
 inline constexpr const char* kAdapterGroup = "training step of adapters";
+/// On a machine whose own kernels and links were measured and are what its prices go by; no fit uses them.
+inline constexpr const char* kMeasuredMachineGroup = "training step on a measured machine";
 /// All that are about the time of a step.
-inline constexpr const char* kStepGroups[] = {kTrainingGroup, kSplitGroup, kExpertGroup, kMixedGroup, kAdapterGroup};
+inline constexpr const char* kStepGroups[] = {kTrainingGroup, kSplitGroup,   kExpertGroup,
+                                              kMixedGroup,    kAdapterGroup, kMeasuredMachineGroup};
 inline constexpr const char* kSplitMemoryGroup = "memory of a split model";
 inline constexpr const char* kLargeGroup = "collectives in a node from 1 MiB";
 inline constexpr const char* kSmallGroup = "collectives in a node below 1 MiB";

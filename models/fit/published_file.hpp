@@ -22,6 +22,7 @@ struct PublishedFile {
   References& references;
   std::set<std::string>& ids;  ///< taken so far, in all files
   std::vector<PublishedCase>& cases;
+  bool measured_machine = false;  ///< whose steps go by its own kernels and links
 };
 
 /// The keys that every case has: id, trust, configuration, inferred, explanation, memory_explanation, left_out,

@@ -190,7 +190,7 @@ double product_overhead(const Device& device) {
 }
 
 Seconds step_time(const Kernel& kernel, const Device& device, Dtype compute) {
-  const Seconds alone = kernel_time(kernel, device, compute);
+  const Seconds alone = device.step_factor * kernel_time(kernel, device, compute);
   if (kernel.kind == KernelKind::kMemory) return device.memory_overhead * alone;
   if (kernel.kind != KernelKind::kGemm) return device.attention_overhead * alone;
   return kernel.dtype.value_or(compute) == Dtype::kFp32 ? alone : product_overhead(device) * alone;

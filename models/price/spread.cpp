@@ -57,6 +57,7 @@ FitUse fit_use(const RankKind& kind) {
 }
 
 double compute_spread(const RankKind& kind) {
+  if (kind.device.step_spread) return *kind.device.step_spread;
   const Uses uses = uses_of(kind.bill);
   if (uses.total == 0) return 0;
   const bool listed = kind.workload.implementation == Implementation::kAccocal;

@@ -111,6 +111,28 @@ const std::map<std::string, std::string>& intra_words() {
   return kAll;
 }
 
+/// What GPUs share that reach each other over PCIe. Where sockets are told nothing else is shared, unless it is
+/// written.
+void read_cpus(ObjectReader& reader, int gpus, IntraLink& link) {
+  const bool over_pcie = is_over_pcie(link.kind);
+  const char *const own = "socket_gpus", *const between = "between_sockets";
+  const bool told = reader.has(own) || reader.has(between);
+  if (told && !over_pcie) {
+    for (const char* const key : {own, between})
+      if (reader.has(key))
+        reader.fail(key, fmt::format("is about PCIe, and {} has no CPU in between; leave it out", link.kind));
+    return;
+  }
+  if (told) {
+    link.socket_gpus = reader.integer(own, 1, kMaxGpusPerNode);
+    link.between_sockets = reader.bandwidth(between);
+    if (reader.good(own) && gpus % link.socket_gpus != 0)
+      reader.fail(own, fmt::format("is {}, and the node's {} GPUs are no sockets of so many; write a divisor of {}",
+                                   link.socket_gpus, gpus, gpus));
+  }
+  if (over_pcie) link.crowding = reader.number("crowding", kCrowding, told ? 0 : link.crowding);
+}
+
 IntraLink read_intra(ObjectReader& reader, int gpus, const std::string& architecture, bool reduces) {
   const std::string kind = reader.one_of("kind", intra_kinds(), "", link_advice(intra_kinds()));
   const IntraLink usual = usual_intra(reader.good("kind") ? kind : intra_kinds().front(), architecture);
@@ -121,7 +143,7 @@ IntraLink read_intra(ObjectReader& reader, int gpus, const std::string& architec
   link.launch = reader.seconds("launch", usual.launch);
   link.start = reader.seconds("start", usual.start);
   link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround}, usual.turnaround);
-  if (is_over_pcie(kind)) link.crowding = reader.number("crowding", kCrowding, usual.crowding);
+  read_cpus(reader, gpus, link);
   link.ll.latency = reader.number("ll_factor", kFactor, usual.ll.latency);
   link.ll.efficiency = reader.number("ll_rate", kFactor, usual.ll.efficiency);
   link.ll.efficiency128 = reader.number("ll128_efficiency", kShare, usual.ll.efficiency128);

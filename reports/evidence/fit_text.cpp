@@ -263,6 +263,45 @@ void write_step_fit(std::ostream& out, const StepFit& fit) {
   write_errors(out, "with all of these 1", fit.without);
 }
 
+namespace {
+
+/// "1.065 (80 %: 1.04 to 1.09)".
+std::string in_words(const OwnFactor& factor) {
+  constexpr double k80 = 1.2816;
+  return fmt::format("{:.3g} (80 %: {:.3g} to {:.3g})", factor.factor, factor.factor * std::exp(-k80 * factor.spread),
+                     factor.factor * std::exp(k80 * factor.spread));
+}
+
+}  // namespace
+
+Document own_steps_document(const OwnStepFit& fit) {
+  Document document;
+  document.say({fmt::format("Kernels take {} times as long in {} as the profile says.", in_words(fit.computation),
+                            fit.rows.size() == 1 ? "this step" : "these steps")});
+  document.go_on({fit.host.told()
+                      ? fmt::format("The host takes {} times as long between two launches.", in_words(fit.host))
+                      : std::string("They hardly depend on how fast the host launches kernels, so that stays as it is; "
+                                    "a step with small micro-batches would tell.")});
+  constexpr double kContradicts = 0.1;
+  if (fit.left > kContradicts)
+    document.go_on(
+        {fmt::format("With both the steps are still {:.0f} % off: they differ by something else. Look at the "
+                     "network, the input of data, what else ran, and whether the settings are those of the runs.",
+                     100 * fit.left)});
+  using Row = OwnStepFit::Row;
+  const auto part = [](Seconds to, Seconds from, Seconds measured) { return relative_error((to - from) / measured); };
+  TableOf<Row> table(fit.rows);
+  table.add("step", "", [](const Row& row) { return Value(row.label); });
+  table.add("measured", "", [](const Row& row) { return duration(row.measured); });
+  table.add("predicted", "", [](const Row& row) { return duration(row.before); });
+  table.add("error", "", [&](const Row& row) { return part(row.before, row.measured, row.measured); });
+  table.add("of it", "the host", [&](const Row& row) { return part(row.before, row.host, row.measured); });
+  table.add("", "kernels", [&](const Row& row) { return part(row.host, row.after, row.measured); });
+  table.add("left", "", [&](const Row& row) { return part(row.after, row.measured, row.measured); });
+  document.table(std::move(table));
+  return document;
+}
+
 void write_step_spreads(std::ostream& out, const std::vector<FittedSpread>& spreads) {
   for (const auto& [spread, source] : spreads)
     out << fmt::format("  intervals of {} lack a spread of {:.2g}: {}\n",

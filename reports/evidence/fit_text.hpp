@@ -11,6 +11,8 @@
 #include "models/fit/machine_samples.hpp"
 #include "models/fit/network_doubt.hpp"
 #include "models/fit/write_constants.hpp"
+#include "reports/document.hpp"
+#include "sim/evidence/fit_own_steps.hpp"
 #include "sim/evidence/fit_steps.hpp"
 
 namespace accosim {
@@ -40,5 +42,8 @@ void write_gpu_fit(std::ostream& out, const GpuSamples& samples, const GpuFit& f
 /// Overheads fitted to steps, and what intervals of steps lack.
 void write_step_fit(std::ostream& out, const StepFit& fit);
 void write_step_spreads(std::ostream& out, const std::vector<FittedSpread>& spreads);
+
+/// What a user's own steps say of computation and of the host, and which part of each step's error these were.
+Document own_steps_document(const OwnStepFit& fit);
 
 }  // namespace accosim

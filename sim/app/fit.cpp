@@ -21,8 +21,10 @@
 #include "models/fit/kernel_samples.hpp"
 #include "models/fit/machine_samples.hpp"
 #include "models/fit/network_doubt.hpp"
+#include "models/fit/own_steps.hpp"
 #include "models/fit/pooled_kernels.hpp"
 #include "models/fit/published.hpp"
+#include "models/fit/rounded.hpp"
 #include "models/fit/write_constants.hpp"
 #include "models/fit/write_profile.hpp"
 #include "models/read/load.hpp"
@@ -37,6 +39,8 @@
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/verbs.hpp"
+#include "sim/evaluation/chosen.hpp"
+#include "sim/evidence/fit_own_steps.hpp"
 #include "sim/evidence/fit_steps.hpp"
 #include "sim/evidence/ratios.hpp"
 #include "sim/evidence/refit.hpp"
@@ -63,6 +67,8 @@ void check_fit_output(const Arguments& arguments, const OutputKind& kind) {
 
 constexpr const char* kOneOfAGpu =
     "samples of a GPU are fitted one file at a time, with at most one --output and no --cluster";
+constexpr const char* kOneOfSteps =
+    "timed steps are fitted one table at a time, with at most one --output and no --cluster: their scenarios name it";
 constexpr const char* kOneOfAMachine =
     "samples of accocal are fitted one file at a time, with at most one --output and no --cluster";
 
@@ -363,20 +369,84 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+/// The steps of a table, each with the scenario that it is of, as it is named from the current directory.
+std::vector<TimedStep> read_timed_steps(const std::string& path, const Device& device) {
+  std::vector<TimedStep> steps;
+  for (const OwnStep& own : read_own_steps(read_file(path), path)) {
+    Scenario scenario = load_scenario(own.scenario, own.sets).scenario;
+    const std::string schedule = own.schedule.empty() ? scenario.baseline : own.schedule;
+    const int index = schedules_named(scenario, "the column schedule", {schedule}).front();
+    for (const NodeGroup& group : scenario.cluster.nodes)
+      for (const Device& each : group.devices)
+        if (each.name != device.name)
+          throw ScenarioError(
+              {fmt::format("{}: has GPUs of device \"{}\", and --profile is \"{}\"; time steps on GPUs of "
+                           "one kind, and name its profile",
+                           own.scenario, each.name, device.name)});
+    steps.push_back({own.in_words(), std::move(scenario), index, own.measured});
+  }
+  return steps;
+}
+
+constexpr const char* kBySteps = "By accosim fit from timed steps: ";
+
+/// The profile with what the steps say of it.
+std::string profile_with_steps(const std::string& profile, const Device& device, const OwnStepFit& fit,
+                               const std::string& source) {
+  const bool is_file = profile.find('/') != std::string::npos || profile.ends_with(".json");
+  JsonValue sources = json_object({});
+  JsonValue json = json_object({{"schema", "accosim.device/1"},
+                                {"name", device.name + ", own steps"},
+                                {"inherits", is_file ? std::filesystem::absolute(profile).string() : profile},
+                                {"description", kBySteps + source},
+                                {"steps", name_of(StepEvidence::kOwn)}});
+  const auto set = [&](const char* key, JsonValue value, const std::string& why) {
+    json.set(key, std::move(value));
+    sources.set(std::string("/") + key, why);
+  };
+  const std::string left = fmt::format("accosim fit, {} from {}; off by {:.1f} % with this",
+                                       so_many(fit.rows.size(), "timed step"), source, 100 * fit.left);
+  set("step_factor", rounded(fit.computation.factor * device.step_factor), left);
+  if (fit.host.told())
+    set("launch_interval", fmt::format("{:.4g} us", 1e6 * fit.host.factor * device.launch_interval.value), left);
+  set("step_spread", rounded(fit.spread), left + "; and what kernels of other shapes may add");
+  json.set("sources", std::move(sources));
+  return profile_text(std::move(json));
+}
+
+/// Corrects a device's profile by steps that were timed.
+ExitCode fit_to_own_steps(const Arguments& arguments) {
+  const Texts& outputs = arguments.texts("--output");
+  const std::string &path = only_file(arguments, kOneOfSteps), &profile = arguments.text("--profile");
+  if (profile.empty()) throw ScenarioError({"timed steps correct a device's profile; name it with --profile"});
+  check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", kBySteps});
+  const Device device = load_device(profile);
+  const std::vector<TimedStep> steps = read_timed_steps(path, device);
+  const OwnStepFit fit =
+      while_shown("fitting to timed steps", [&] { return fit_own_steps(steps, device.name, NetworkKind::kSimgrid); });
+  print([&](std::ostream& out) { print_terminal(out, own_steps_document(fit), console_options()); });
+  if (outputs.empty()) return ExitCode::kDone;
+  write_whole(outputs[0], profile_with_steps(profile, device, fit, std::filesystem::path(path).filename().string()));
+  tell_written(outputs[0], "profile of " + device.name);
+  return ExitCode::kDone;
+}
+
 std::vector<Option> options() {
   return {
       texts_option(
           "samples",
-          "Measurements: CSV tables of kernels or of collectives, samples of accocal, or a folder of published "
-          "cases (calibration/README.md)",
+          "Measurements: CSV tables of kernels, of collectives or of steps, samples of accocal, or a folder of "
+          "published cases (calibration/README.md)",
           "FILE", true),
       texts_option("-o,--output",
                    "File to write. From tables of kernels: a device profile (may be repeated). From tables of "
-                   "collectives: a cluster. From cases: constants. From samples of accocal: a profile or a scenario",
+                   "collectives: a cluster. From cases: constants. From samples of accocal: a profile or a scenario. "
+                   "From steps: a profile",
                    "FILE"),
       texts_option("--cluster", "Cluster, by name or file, that a table's column fabric names; may be repeated",
                    "CLUSTER"),
-      text_option("--profile", "With samples of a GPU: the device profile to start from, by name or file", "DEVICE"),
+      text_option("--profile",
+                  "With samples of a GPU, or with steps: the device profile to start from, by name or file", "DEVICE"),
       flag_option(
           "--force",
           "Replace a file that this verb did not write; write constants of a network that looks set up wrongly"),
@@ -390,7 +460,7 @@ bool begins_with_brace(const std::string& text) {
   return first != std::string::npos && text[first] == '{';
 }
 
-constexpr const char* kProfileIsOfAGpu = "--profile belongs to samples that accocal took of a GPU";
+constexpr const char* kProfileIsOfAGpu = "--profile belongs to samples that accocal took of a GPU, or to timed steps";
 
 /// The cases of validation: their tables of collectives give the constants of kinds of links.
 Mode of_cases() {
@@ -431,6 +501,14 @@ Mode of_collectives() {
           .refusals = {{"--profile", kProfileIsOfAGpu}}};
 }
 
+Mode of_own_steps() {
+  return {.of = "of a table of steps",
+          .reads = {"samples", "--output", "--profile", "--force"},
+          .run = fit_to_own_steps,
+          .is_meant = [](const Arguments& arguments) { return holds_steps(read_file(first_path(arguments))); },
+          .refusals = {{"--cluster", kOneOfSteps}}};
+}
+
 Mode of_kernels() {
   return {.of = "of tables of kernels",
           .reads = {"samples", "--output", "--force"},
@@ -444,7 +522,7 @@ Verb fit_verb() {
   return {.name = "fit",
           .help = "Fit constants of kernels, links or steps to measurements",
           .options = options(),
-          .modes = {of_cases(), of_a_gpu(), of_a_machine(), of_collectives(), of_kernels()}};
+          .modes = {of_cases(), of_a_gpu(), of_a_machine(), of_collectives(), of_own_steps(), of_kernels()}};
 }
 
 }  // namespace accosim

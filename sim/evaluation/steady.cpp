@@ -282,7 +282,8 @@ void play_to_a_period(SteadyPlay& play, const ScheduleSpec& spec, NetworkKind ne
   const GoingOn go_on{[&] { return done; }, write_more};
   {
     const Stage stage("playing");
-    const Played played = accosim::play(graph, network, take, &go_on);
+    Played played = accosim::play(graph, network, take, &go_on);
+    if (played.ops == 0) played.ops = spans;  // of a child that was stopped
     tally_play(static_cast<std::int64_t>(recorder.complete()), played);
   }
   const Stage stage("measuring");

@@ -17,7 +17,10 @@ namespace accosim {
 Scenario without_overheads(Scenario scenario) {
   scenario.training.overheads = {1, 1, 1, 0};
   for (NodeGroup& group : scenario.cluster.nodes)
-    for (Device& device : group.devices) device.product_overhead.reset();
+    for (Device& device : group.devices) {
+      device.product_overhead.reset();
+      device.step_factor = 1;
+    }
   return scenario;
 }
 
@@ -78,7 +81,7 @@ double predicted(const StepSample& sample, const Parameters& p) {
 
 bool is_step_sample(const PublishedCase& one) {
   const bool apart = one.group != kTrainingGroup && std::ranges::count(kStepGroups, one.group) > 0;
-  return one.scored() && !one.by_us && one.in_fits && !apart &&
+  return one.scored() && !one.own_machine && one.in_fits && !apart &&
          (one.asked == Asked::kStepTime || one.asked == Asked::kMicroBatchTime);
 }
 

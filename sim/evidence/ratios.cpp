@@ -50,7 +50,7 @@ std::optional<std::string> knob_of(const std::string& pointer) {
 }
 
 bool is_step(const ValidationRow& row) {
-  return row.scored() && !row.by_us && (row.group == kTrainingGroup || row.group == kSplitGroup) &&
+  return row.scored() && !row.own_machine && (row.group == kTrainingGroup || row.group == kSplitGroup) &&
          row.asked == Asked::kStepTime;
 }
 

@@ -17,7 +17,7 @@ namespace accosim {
 namespace {
 
 bool is_step(const PublishedCase& one) {
-  return one.scored() && !one.by_us && !is_memory(one.asked) &&
+  return one.scored() && !one.own_machine && !is_memory(one.asked) &&
          (one.group == kTrainingGroup || one.group == kSplitGroup || one.group == kMixedGroup);
 }
 

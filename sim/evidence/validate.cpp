@@ -20,7 +20,7 @@ namespace {
 /// What we measured ourselves has the constants of the same document, and none without it; and what the allocator takes
 /// is known from one source alone.
 bool can_be_left_out(const PublishedCase& one) {
-  return !one.by_us && one.asked != Asked::kMemoryReserved && one.asked != Asked::kMemoryUsed;
+  return !one.own_machine && one.asked != Asked::kMemoryReserved && one.asked != Asked::kMemoryUsed;
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -48,7 +48,7 @@ std::vector<Part> seen_parts(const Published& published, const Cases& cases, con
   const std::map<std::string, std::string> publishers = publishers_of(published);
   std::map<std::string, Part> by_name;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (cases[i]->by_us || !cases[i]->not_expressible.empty()) continue;
+    if (cases[i]->own_machine || !cases[i]->not_expressible.empty()) continue;
     const std::string& name = by_device ? cases[i]->device : publishers.at(cases[i]->source);
     Part& part = by_name[name];
     part.left_out = by_device ? LeftOut{"", name} : LeftOut{name, ""};

@@ -328,6 +328,20 @@ TEST_F(ScenarioFiles, OnlyDevicesAreProposedAsDevices) {
   EXPECT_FALSE(any_has(errors_of(with_nodes(nodes("M40"))), "not modelled"));
 }
 
+TEST_F(ScenarioFiles, SocketsArePartsOfANodeOverPcie) {
+  const auto nodes = [](const std::string& kind, const std::string& keys) {
+    return fmt::format(R"([{{"count": 1, "gpus": 8, "device": "devices/gpu.json", "intra": {{"kind": "{}",
+      "bandwidth": "31.5 GB/s", {}}}}}])",
+                       kind, keys);
+  };
+  const std::string both = R"("socket_gpus": 4, "between_sockets": "16 GB/s")";
+  EXPECT_TRUE(errors_of(with_nodes(nodes("pcie", both))).empty());
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("nvswitch", both))), "nvswitch has no CPU in between"));
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("pcie", R"("socket_gpus": 3, "between_sockets": "16 GB/s")"))),
+                      "write a divisor of 8"));
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("pcie", R"("socket_gpus": 4)"))), "between_sockets"));
+}
+
 TEST_F(ScenarioFiles, LinksThatJoinNoRingAreRefused) {
   const auto nodes = [](const std::string& links, int gpus) {
     return fmt::format(R"([{{"count": 1, "gpus": {}, "device": "devices/gpu.json", "intra": {{"kind": "cube_mesh",

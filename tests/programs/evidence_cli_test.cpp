@@ -331,6 +331,35 @@ TEST(Fit, ShippedCasesGiveTheShippedConstants) {
   EXPECT_EQ(text_of(precious), "{\"schema\": \"mine\"}");
 }
 
+// A machine whose long step takes 1.1 times as long as predicted: with the profile that this gives, another batch is
+// predicted to take about so much longer too.
+TEST(Fit, TimedStepsCorrectAProfile) {
+  const TemporaryFolder folder;
+  const std::string scenario = "overlap_2x4_a100", more = "/training/gradient_accumulation_steps=16";
+  const auto time_of = [&](const std::vector<std::string>& sets) {
+    std::vector<std::string> arguments = {"run", scenario, "--schedule", "zero1"};
+    for (const std::string& set : sets) arguments.insert(arguments.end(), {"--set", set});
+    return result(results_of(arguments), "zero1")["update_time_s"].number();
+  };
+  const double before = time_of({}), other = time_of({more});
+  const std::string device = "A100-SXM4-80GB", profile = (folder.path / "mine.json").string();
+  const auto fit = [&](const std::string& rows) {
+    const std::string table = folder.write("steps.csv", "scenario,schedule,set,time_s\n" + rows).string();
+    return accosim({"fit", table, "--profile", device, "-o", profile});
+  };
+  const ProgramRun fitted = fit(fmt::format("{},zero1,,{:.6f}\n", scenario, 1.1 * before));
+  ASSERT_EQ(fitted.exit_code, 0) << fitted.err;
+  EXPECT_TRUE(holds(fitted.out, "Kernels take 1.")) << fitted.out;
+  const double times = time_of({"/cluster/nodes/0/device=" + profile, more}) / other;
+  EXPECT_GT(times, 1.05);
+  EXPECT_LT(times, 1.13);
+  expect_told(fit("overlap_2x4_a100,zero1,,0\n"), 1, "steps.csv:2");
+  expect_told(fit("overlap_2x4_a100,nosuch,,1\n"), 1, "nosuch");
+  expect_told(fit("mixed_a100_v100,zero1,,1\n"), 1, "time steps on GPUs of one kind");
+  expect_told(accosim({"fit", folder.write("s.csv", "scenario,time_s\noverlap_2x4_a100,1\n").string()}), 1,
+              "name it with --profile");
+}
+
 TEST(Fit, BadSamplesAreToldByTheirLine) {
   const TemporaryFolder folder;
   const std::string bad = folder.write("bad.csv", "source,device,kind,dtype\nme,A100-SXM4-80GB,gemm,bf16\n").string();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every command that README.md and the how-to page about LoRA show ends well when it is typed as it stands: those of code blocks
-# and of the table, with the scenario that each tells to write. Left out: what installs, what makes packages, and the validations, which others run.
+# Every command that README.md and the how-to pages about LoRA and timed steps show ends well when it is typed as it stands: those
+# of code blocks and of the table, with the scenario or the table that each tells to write. Left out: what installs, what makes packages, and the validations, which others run.
 #   readme_commands_test.sh PROGRAM ROOT
 set -eu
 program=$(realpath -- "$1") root=$(realpath -- "$2")
@@ -10,7 +10,8 @@ cd "$folder"
 ln -s "$root/scenarios" "$root/reports" .
 ln -s "$program" accosim
 unset ACCOSIM_DATA_DIR
-lora=$root/scenarios/how-to/lora.md
+lora=$root/scenarios/how-to/lora.md steps=$root/scenarios/how-to/your-steps.md
+sed -nE '/^ +scenario,/,/^$/ s/^ +//p' "$steps" >steps.csv
 for page in "$root/README.md:mine" "$lora:lora"; do
   awk '/^ +\{"model"/ { on = 1 } on { print } /accosim\.scenario\/1/ { on = 0 }' "${page%:*}" >"${page##*:}.json"
 done
@@ -20,7 +21,7 @@ done
 
 # A command a line: a block's, its continuations joined, and what stands in backticks in a table.
 {
-  sed -nE '/^ +\.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md" "$lora"
+  sed -nE '/^ +\.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md" "$lora" "$steps"
   sed -nE '/^\|/ { s/[^`]*`(\.\/acco[^`]*)`[^`]*/\1\n/g; p }' "$root/README.md" | grep '^./acco'
 } | grep -vE -e '--live|validate( --markdown)?$' >commands
 ran=0

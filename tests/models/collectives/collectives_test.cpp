@@ -355,6 +355,28 @@ TEST(Collectives, GpusOverPcieCrowd) {
   EXPECT_DOUBLE_EQ(rate(8), 300e9 / 8);
 }
 
+// 8 GPUs of 30 GB/s at an efficiency of 0.5, four at each of two sockets, between which 12 GB/s pass. Whoever stays at
+// a socket has all of its 30. Four pairs across have 3 GB/s each, two rings of four 6, one of eight 12: twice as much
+// before the efficiency. In an all-to-all each of the four at a socket sends 4 of 7 parts over it: 16/7 x 5.25 GB/s
+// = 12.
+TEST(Collectives, GroupsThatCrossSocketsShareTheLinkBetweenThem) {
+  IntraLink link;
+  link.kind = "pcie";
+  link.bandwidth = BytesPerSecond{30e9};
+  link.efficiency = 0.5;
+  link.socket_gpus = 4;
+  link.between_sockets = BytesPerSecond{12e9};
+  const auto rate = [&](const std::vector<int>& here) { return ring_bandwidth(link, 8, here).value; };
+  EXPECT_DOUBLE_EQ(rate({4, 5, 6, 7}), 30e9);
+  EXPECT_DOUBLE_EQ(rate({0, 4}), 2 * 3e9);
+  EXPECT_DOUBLE_EQ(rate({0, 2, 4, 6}), 2 * 6e9);
+  EXPECT_DOUBLE_EQ(rate(first_gpus(8)), 2 * 12e9);
+  const auto exchange = [&](const std::vector<int>& here) { return exchange_bandwidth(link, 8, here).value; };
+  EXPECT_DOUBLE_EQ(exchange({0, 1}), 30e9);
+  EXPECT_DOUBLE_EQ(exchange({3, 4}), 2 * 3e9);
+  EXPECT_DOUBLE_EQ(exchange(first_gpus(8)), 2 * 5.25e9);
+}
+
 TEST(Collectives, AnExchangeOfAtMost16KiBToEachTakesLl) {
   // Launch 6.6 us as NCCL counts LL, and a step of 0.75 us, half of it again for each of the six other receivers,
   // against 40 us of Simple. A block sends 16 KiB at 0.3 x 20 GB/s, which takes longer than the links with half of
