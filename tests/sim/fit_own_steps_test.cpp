@@ -1,3 +1,4 @@
+// Timed steps of a user: how their table is read, and the factors that are found from them.
 #include "sim/evidence/fit_own_steps.hpp"
 
 #include <gtest/gtest.h>
