@@ -120,7 +120,8 @@ class Columns {
 
   void add_metric(const Metric& metric) {
     if (!any([&](const RunResult& r) { return metric.figure.of(r).has_value(); })) return;
-    const ColumnText text = text_of(metric);
+    ColumnText text = text_of(metric);
+    if (std::string_view(metric.key) == "cost") text.unit = scenario_.cluster.currency;
     const auto head = [&](const char* line) { return fmt::format(fmt::runtime(line), text.unit); };
     const bool praised = std::string_view(metric.key) == "speedup";
     add(metric.column.place, right(head(metric.column.name), head(metric.column.says)), [&](const RunResult& r) {

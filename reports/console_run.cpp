@@ -64,7 +64,8 @@ Document::Figures figures_of(const Scenario& scenario, const RunResult& result) 
     const std::string_view key = metric->key;
     const std::optional<double> value = metric->figure.of(result);
     if (!value || (key == "tokens_padded_per_s" && !padded)) continue;
-    line(metric->run.name, in_words(metric->format, *value), meaning_of(*metric, scenario, result));
+    line(metric->run.name, key == "cost" ? human_money(*value, result.currency) : in_words(metric->format, *value),
+         meaning_of(*metric, scenario, result));
     if (key == "update_time_s" && result.steady.played > 0) line("steady state", "", steady_in_words(result.steady));
     if (*metric->run_interval == '\0') continue;
     const Interval interval = metric->interval.of(result).value_or(Interval{});

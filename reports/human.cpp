@@ -70,6 +70,10 @@ std::string human_count(double count) {
   return scaled(count, {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "B"}, {1e12, "T"}});
 }
 
+std::string human_money(double amount, const std::string& currency) {
+  return human_count(amount) + (currency.empty() ? "" : " " + currency);
+}
+
 std::string human_bytes(Bytes bytes) {
   return scaled(bytes.value, {{1, " B"}, {1e3, " kB"}, {1e6, " MB"}, {1e9, " GB"}, {1e12, " TB"}, {1e15, " PB"}});
 }

@@ -17,6 +17,8 @@ std::string human_hours(Seconds time);
 std::string human_days(Seconds time, const char* days = " d");
 /// "128", "65.5k", "80.0M", "2.65B", "1.40T": a count of things, tokens or parameters.
 std::string human_count(double count);
+/// "12.3k EUR": an amount; without a currency that of human_count().
+std::string human_money(double amount, const std::string& currency);
 /// Decimal, as network traffic is counted: "13.5 GB".
 std::string human_bytes(Bytes bytes);
 /// Binary, as memory is sold: "31.4 GiB".

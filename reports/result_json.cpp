@@ -89,6 +89,7 @@ JsonValue json_of(const Metric& metric, const Metrics& all) {
 
 /// What is no metric, or is not known of every play, before the metric that it has always stood before.
 void set_before(JsonValue& body, std::string_view key, const RunResult& result) {
+  if (key == "speedup" && !result.currency.empty()) body.set("currency", result.currency);
   if (key == "speedup" && result.drawn) body.set("tokens_padded_per_s", result.tokens_padded_per_second);
   if (key == "published_speedup" && result.speedup) {
     set_interval(body, "speedup", result.speedup_interval);

@@ -17,6 +17,7 @@ namespace accosim {
 namespace {
 
 constexpr int kLeastNames = 20;  // columns, for the names of rows beside all of their figures
+constexpr int kFewestNames = 12;
 std::string blanks(int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); }
 
 std::string padded(const std::string& text, int width, bool left) {
@@ -79,11 +80,14 @@ constexpr int kNamesOfSome = 22;  // columns, for the names of rows where not al
 std::vector<std::string> take_away(const Table& table, std::vector<Printed>& columns, int width) {
   std::map<int, int> widths;  // by turn
   for (std::size_t i = 1; i < columns.size(); ++i) widths[table.turns[i - 1]] += kGap + columns[i].width;
-  int room = width - std::min(kNamesOfSome, columns.front().width);
+  const int names = std::min(kNamesOfSome, columns.front().width);
+  int room = width - names;
   auto turn = widths.begin();
   for (; turn != widths.end(); ++turn) {
     room -= turn->second;
-    if (room < 0) break;
+    // The first two, a time and a verdict, are worth more than whole names.
+    const bool decides = std::distance(widths.begin(), turn) < 2;
+    if (room + (decides ? std::max(0, names - kFewestNames) : 0) < 0) break;
   }
   std::vector<Printed> shown{columns.front()};
   std::vector<std::string> left_out;
@@ -193,7 +197,7 @@ void write_table(std::ostream& out, const Table& table, const ConsoleOptions& op
       std::accumulate(widths.begin() + 1, widths.end(), 0, [](int sum, int more) { return sum + kGap + more; });
   // The names of the rows get what the figures leave in one block, or a third of the terminal and further blocks.
   const int left = options.width - figures;
-  widths[0] = std::min(widths[0], left >= kLeastNames ? left : std::max(12, options.width / 3));
+  widths[0] = std::min(widths[0], left >= kLeastNames ? left : std::max(kFewestNames, options.width / 3));
   const auto line = [&](std::size_t begin, std::size_t end, const auto& cell_of) {
     std::string result;
     for (std::size_t i = 0; i < end; i = i == 0 ? begin : i + 1) {

@@ -87,7 +87,7 @@ double draw_columns(Svg& svg, const std::vector<Tick>& ticks, const Scale& x, do
     svg.text(at, bottom + 16, tick.label, {.anchor = Anchor::kMiddle});
   }
   // In the middle of the axis, or as near to it as the picture's edges let it be.
-  constexpr double kEdge = 2, kLabels = 34, kBelow = 12;
+  constexpr double kEdge = 8, kLabels = 34, kBelow = 12;
   double y = bottom + kLabels;
   for (const std::string& line : lines_in_pixels(title, svg.width() - 2 * kEdge, 12)) {
     const double half = text_width(line, 12) / 2 + kEdge;

@@ -188,6 +188,7 @@ const std::map<std::string, std::string>& node_group_words() {
     add(words, {"nic", "adapters", "infiniband", "interconnect"}, is_here("nics"));
     add(words, {"nvlink", "links"}, is_here("intra"));
     add(words, {"price", "price_per_hour", "cost"}, is_here("price_per_gpu_hour"));
+    add(words, {"currency"}, "one holds for all prices; write it beside \"nodes\"");
     return words;
   }();
   return kAll;

@@ -407,6 +407,21 @@ Fabric read_fabric(ObjectReader& reader, std::size_t groups) {
   return fabric;
 }
 
+/// What prices are in. It stands behind every amount, so it is short.
+std::string read_currency(ObjectReader& reader, const std::vector<NodeGroup>& groups) {
+  constexpr std::size_t kMost = 8;
+  if (!reader.has("currency")) return "";
+  const std::string currency = reader.text("currency", {}, kMost);
+  if (currency.find_first_of(" \t\n0123456789") != std::string::npos)
+    reader.fail("currency", fmt::format("is {}; write a name without spaces and digits, such as \"USD\" or \"EUR\"",
+                                        in_quotes(currency)));
+  if (std::ranges::none_of(groups, [](const NodeGroup& group) { return group.price_per_gpu_hour.has_value(); }))
+    reader.fail(
+        "currency",
+        "is what prices are in, and no node group has one; write their \"price_per_gpu_hour\", or leave it out");
+  return currency;
+}
+
 /// A cost of which a part is missing would look like a small one.
 void check_prices(ObjectReader& cluster, const std::vector<NodeGroup>& groups, const std::vector<JsonValue>& values) {
   const auto counts = [](const NodeGroup& group) { return group.count > 0; };
@@ -494,6 +509,7 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   if (reader.has("description")) reader.text("description", {}, 4000);
   if (reader.has("doubt")) cluster.doubt = reader.text("doubt", {}, 4000);
   cluster.nodes = read_nodes(reader, training);
+  cluster.currency = read_currency(reader, cluster.nodes);
   read_part(reader, "fabric",
             [&](ObjectReader& fabric) { cluster.fabric = read_fabric(fabric, cluster.nodes.size()); });
   read_nccl(reader, training, cluster);

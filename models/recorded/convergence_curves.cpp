@@ -118,7 +118,7 @@ CurvePanel losses(const MeasuredCurves& measured, const std::vector<SeriesLook>&
 CurvePanel over_the_first(const MeasuredCurves& measured, const std::vector<SeriesLook>& looks) {
   const Algorithm& base = measured.algorithms.front();
   CurvePanel panel;
-  panel.title = fmt::format("Loss over {}'s, paired by seed, with 90 % intervals (cut at the edges); dashed: +-{:g} %",
+  panel.title = fmt::format("Loss over {}'s, paired by seed, with 90 % intervals (cut at the edges); dashed: ±{:g} %",
                             base.name, 100 * measured.equivalence);
   panel.x_title = "updates";
   panel.y_unit = " %";

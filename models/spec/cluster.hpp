@@ -125,7 +125,7 @@ struct NodeGroup {
   std::vector<int> accumulation_steps{};       ///< one a GPU of the node; empty: the training's
   std::optional<int> inner_updates{};          ///< of its replicas between two meetings; absent: the schedule's
   int absent_before = 0;                       ///< groups of no nodes that the file lists before this one
-  std::optional<double> price_per_gpu_hour{};  ///< in one currency for all groups; all have one, or none
+  std::optional<double> price_per_gpu_hour{};  ///< in the cluster's currency; all groups have one, or none
   BytesPerSecond pcie{};         ///< a GPU to or from its host, each way; 0: as NCCL counts the slot of its generation
   BytesPerSecond host_memory{};  ///< what an optimizer on a node's host moves, which its GPUs share; 0: kHostMemory
 
@@ -176,8 +176,9 @@ struct Cluster {
   ForcedWay forced{};    ///< with Tuner::kForced
   bool collnet = false;  ///< NCCL_COLLNET_ENABLE, with a plugin and switches that reduce (SHARP)
   std::optional<NcclGraphs>
-      graphs{};         ///< as NCCL printed them between nodes; absent: found (collectives/nccl_search.hpp)
-  std::string doubt{};  ///< what spoke against the measurements that its links were fitted to; empty: nothing
+      graphs{};            ///< as NCCL printed them between nodes; absent: found (collectives/nccl_search.hpp)
+  std::string doubt{};     ///< what spoke against the measurements that its links were fitted to; empty: nothing
+  std::string currency{};  ///< of all prices; empty: it is not said
 
   bool operator==(const Cluster&) const = default;
 };

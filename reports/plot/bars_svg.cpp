@@ -61,12 +61,13 @@ Columns columns_of(const BarChart& chart, double width) {
     columns.names = std::max({columns.names, text_width(bar.name, 12, true), text_width(bar.detail, kSmall)});
     columns.totals = std::max(columns.totals, text_width(bar.total, 11));
   }
-  constexpr double kMostNames = 0.24, kMostTotals = 0.4;
+  constexpr double kMostNames = 0.24, kLeastBars = 0.45;
   // Names of more than two lines are read better above.
-  if (columns.names > 2 * kMostNames * width || columns.totals + kGap > kMostTotals * width) return {0, 0, true};
+  const bool long_names = columns.names > 2 * kMostNames * width;
   columns.names = std::min(columns.names, kMostNames * width) + kGap;
   columns.totals += kGap + 1;
-  return columns;
+  const double bars = width - 2 * kPlotMargin - columns.names - columns.totals;
+  return long_names || bars < kLeastBars * width ? Columns{0, 0, true} : columns;
 }
 
 /// A bar as it is laid out: what does not fit into its parts is listed below, a line an entry.

@@ -169,11 +169,11 @@ class RowDrawer {
       }
   }
 
-  /// One that the panel's edge cuts has none.
+  /// One that the panel's edge cuts has it where enough is left.
   void draw_number(const PipelinePass& pass) {
-    if (pass.begin < x_.low || pass.end > x_.high) return;
-    draw_text_inside(svg_, box_of(pass.begin, pass.end), {kHues[colour_of(chart_, pass)]}, number_of(pass), kNumber,
-                     pass.forward ? kLight : 1);
+    const Box box = box_of(pass.begin, pass.end);
+    if (!is_shown(pass.begin, pass.end) || box.width < text_width(number_of(pass), kNumber) + 1) return;
+    draw_text_inside(svg_, box, {kHues[colour_of(chart_, pass)]}, number_of(pass), kNumber, pass.forward ? kLight : 1);
   }
 
   Svg& svg_;

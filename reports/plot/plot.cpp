@@ -102,8 +102,10 @@ void draw_label(Svg& svg, Box box, Fill fill, const std::string& label, double s
   if (!label_fits(label, box.width, size)) return;
   const double wide = text_width(label, size);
   const double middle = box.x + box.width / 2;
-  if (fill.pattern != Pattern::kPlain)
-    svg.rect({middle - wide / 2 - 2, box.y + 1, wide + 4, box.height - 2}, colour_of(fill.hue, svg.theme()));
+  const double high = std::min(box.height - 2, 1.5 * size);
+  if (fill.pattern != Pattern::kPlain)  // as much as the letters need
+    svg.rect({middle - wide / 2 - 2, box.y + (box.height - high) / 2, wide + 4, high},
+             colour_of(fill.hue, svg.theme()));
   draw_text_inside(svg, box, fill, label, size);
 }
 

@@ -173,6 +173,7 @@ JsonValue ranking_json(const SweepRows& rows, const Merit& asked) {
       point.set(std::string(key) + "_low", short_number(interval->low));
       point.set(std::string(key) + "_high", short_number(interval->high));
     }
+    if (!figures.currency.empty()) point.set("currency", figures.currency);
     points.push_back(std::move(point));
   }
   return json_object(

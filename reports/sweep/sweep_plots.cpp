@@ -292,7 +292,9 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
            const std::vector<std::string>& at) {
   const Heading& heading = rows.heading;
   if (!heading.grid)
-    throw BadInput("the sweep's points are no grid (zip or Latin hypercube); use its table (--csv) for a picture");
+    throw BadInput(
+        "the sweep's points are no grid (zip or Latin hypercube); accosim report ROWS -o page.html has bars of them, "
+        "and accosim sweep --csv a table");
   if (heading.axes.size() < axes)
     throw BadInput(fmt::format("the sweep has one axis and a map has two; draw it with --kind curve"));
   Cut cut{{}, Coordinates(heading.axes.size(), 0)};

@@ -90,7 +90,7 @@ void write_ranking(std::ostream& out, const SweepRows& rows, const Merit& merit,
                                                clock.text_of(updates * figures.update_time_high.value), " - "),
                                    human_count(figures.tokens_per_second),
                                    human_count(figures.gpu_hours)};
-    if (priced) cells.push_back(figures.cost ? human_count(*figures.cost) : "-");
+    if (priced) cells.push_back(figures.cost ? human_money(*figures.cost, figures.currency) : "-");
     if (merit.by == Score::kCost) {
       const Interval cost = *metric_named("cost").interval.of(figures);
       cells.push_back(fmt::format("{} - {}", human_count(cost.low), human_count(cost.high)));

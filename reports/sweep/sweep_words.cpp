@@ -282,7 +282,9 @@ std::string often_in_words(const SweepRows& rows, const char* title, std::string
 const ScoreWords& words_of(Score by) { return kScores[static_cast<std::size_t>(by)]; }
 
 std::string shown_in_words(const SweepRows& rows, Score by) {
-  return fmt::format(fmt::runtime(words_of(by).shown), rows.heading.baseline);
+  const std::string currency = by == Score::kCost ? currency_of(rows) : "";
+  return fmt::format(fmt::runtime(words_of(by).shown), rows.heading.baseline) +
+         (currency.empty() ? "" : ", " + currency);
 }
 
 std::string trains_in_words(const Heading& heading) {
@@ -409,7 +411,7 @@ std::vector<std::string> unfit_points_in_words(const SweepRows& rows) {
                           human_clock(Seconds{way->total_time}));
       if (figures.cost)
         text += fmt::format(", at a cost of about {}",
-                            human_count(*figures.cost * way->total_time / figures.total_time.value));
+                            human_money(*figures.cost * way->total_time / figures.total_time.value, figures.currency));
       text += ".";
     } else {
       text += " No change that was tried makes one fit.";
@@ -442,7 +444,7 @@ std::string ranking_in_words(const SweepRows& rows, const Merit& merit) {
       human_range(human_clock(updates * figures.update_time_low), human_clock(updates * figures.update_time_high)),
       human_count(figures.gpu_hours));
   if (const std::optional<Interval> costs = metric_named("cost").interval.of(figures))
-    text += fmt::format(", at a cost of {} ({})", human_count(*figures.cost),
+    text += fmt::format(", at a cost of {} ({})", human_money(*figures.cost, figures.currency),
                         human_range(human_count(costs->low), human_count(costs->high)));
   // Of equal ones the first is named, and how many come to the same.
   std::size_t equal = 1;

@@ -113,7 +113,7 @@ constexpr Metric kMetrics[] = {
                      {.interval = kAsTheUpdate<&M::cost>,
                       .in_rows = 16,
                       .run = {70, "cost", "the same at the cluster's price_per_gpu_hour"},
-                      .column = {70, "cost", ""},
+                      .column = {70, "cost", "{}"},
                       .page = {24, "cost", "the same at the cluster's price_per_gpu_hour"}}),
     metric<&M::tokens_padded_per_second>("tokens_padded_per_s", Format::kCount,
                                          {.in_json = false,  // of drawn updates alone

@@ -98,6 +98,7 @@ struct Metrics {
   FlopsPerSecond model_flops_per_gpu{};  ///< mean of the GPUs; recomputed work does not count
   double gpu_hours = 0;                  ///< of all GPUs, for train_tokens
   std::optional<double> cost;            ///< the same at the cluster's prices, where it has them
+  std::string currency{};                ///< that the prices are in; empty: it is not said
   std::optional<double> speedup;         ///< per token, over the baseline; absent when nothing is compared
   /// Over the baseline simulated again at this schedule's samples per update, as accumulating() has it; absent where
   /// the baseline cannot do so few.

@@ -186,6 +186,7 @@ RunResult result_of(const Scenario& scenario, const ScheduleSpec& spec, const St
   const double hours = result.total_time.value / 3600;
   result.gpu_hours = hours * gpu_count(scenario.cluster);
   if (const std::optional<double> price = price_per_hour(scenario.cluster)) result.cost = hours * *price;
+  result.currency = scenario.cluster.currency;
   result.statistics = statistics_of(spec, *play.costs);
   if (result.statistics == Statistics::kStaleGradients) result.updates_late = spec.delay;
   result.batch_inflation = result.samples_per_update / samples_asked(scenario);

@@ -32,6 +32,7 @@ JsonValue json_of(const std::string& label, const Metrics& all) {
       object.set("spread_communication", all.spread.communication);
       object.set("statistics", name_of(all.statistics));
       if (all.updates_late > 1) object.set("updates_late", all.updates_late);
+      if (!all.currency.empty()) object.set("currency", all.currency);
     }
     if (const std::optional<double> value = metric->figure.of(all))
       object.set(key, metric->format == Format::kYesNo ? JsonValue(*value != 0) : JsonValue(*value));
@@ -65,6 +66,7 @@ Metrics read_metrics(ObjectReader& reader, const std::string& label, bool there)
       all.spread = {reader.number("spread_compute", kPositive), reader.number("spread_communication", kPositive)};
       all.statistics = reader.choice("statistics", values_of<Statistics>());
       if (reader.has("updates_late")) all.updates_late = reader.integer("updates_late", 1, kMaxInteger);
+      if (reader.has("currency")) all.currency = reader.text("currency");
     }
     if (const std::optional<double> value = read_number(reader, *metric, key)) metric->figure.set(all, *value);
     if (!metric->interval_in_rows()) continue;

@@ -143,7 +143,7 @@ Axis parse_axis(const std::string& text) {
   if (equals == std::string::npos || text.empty() || text[0] != '/')
     throw BadInput(
         fmt::format("--over {}: write /json/pointer=values, such as /cluster/nodes/0/nics/bandwidth=10,100,400 Gbit/s "
-                    "or =0..16:17, or the name of a knob (accosim list knobs)",
+                    "or =0..16:17, or the name of a knob, without values (accosim list knobs)",
                     in_quotes(text, 200)));
   Axis axis{text.substr(0, equals), {}, {}};
   const std::string_view values = trimmed(std::string_view(text).substr(equals + 1));

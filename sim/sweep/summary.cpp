@@ -280,6 +280,13 @@ bool is_priced(const Row& row) {
 
 bool are_priced(const SweepRows& rows) { return std::ranges::any_of(rows.rows, is_priced); }
 
+std::string currency_of(const SweepRows& rows) {
+  for (const Row& row : rows.rows)
+    for (const Metrics& each : row.schedules)
+      if (each.cost) return each.currency;
+  return "";
+}
+
 std::string lacking(const Heading& heading, Score by, bool priced) {
   if (by == Score::kBestSynchronous && !heading.tuned)
     return fmt::format(
@@ -301,7 +308,16 @@ void check_score(const Heading& heading, Score by, bool priced) {
   if (const std::string why = lacking(heading, by, priced); !why.empty()) throw BadInput(why);
 }
 
-void check_score(const SweepRows& rows, Score by) { check_score(rows.heading, by, are_priced(rows)); }
+void check_score(const SweepRows& rows, Score by) {
+  check_score(rows.heading, by, are_priced(rows));
+  const std::string currency = currency_of(rows);
+  for (const Row& row : rows.rows)
+    for (const Metrics& each : row.schedules)
+      if (by == Score::kCost && each.cost && each.currency != currency)
+        throw BadInput(
+            fmt::format("costs in {} and in {} are not compared; write all prices in one \"currency\" of the cluster",
+                        in_quotes(currency), in_quotes(each.currency)));
+}
 
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {
   if (!row.done() || !row.schedules[schedule].fits()) return std::nullopt;

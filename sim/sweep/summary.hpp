@@ -31,9 +31,11 @@ bool is_spent(Score by);
 /// Whether a row has a cost, and whether any has.
 bool is_priced(const Row& row);
 bool are_priced(const SweepRows& rows);
+/// What the costs are in; empty: it is not said.
+std::string currency_of(const SweepRows& rows);
 /// Why rows have no such score and what to do about it; empty where they have it. `priced`: they have a cost.
 std::string lacking(const Heading& heading, Score by, bool priced);
-/// Throws that as BadInput.
+/// Throws that as BadInput; of rows also where they go by costs in several currencies.
 void check_score(const Heading& heading, Score by, bool priced = true);
 void check_score(const SweepRows& rows, Score by);
 

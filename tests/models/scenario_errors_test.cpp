@@ -18,6 +18,7 @@ TEST_F(ScenarioFiles, ASetThatLeadsNowhereNamesTheNearestKey) {
             Lines{"--set /training/micro_batch_sise: unknown key; did you mean \"micro_batch_size\"?"});
   EXPECT_EQ(errors({"/name/x=1"}),
             Lines{"--set /name/x: what is before it is a text and has no keys; check the pointer"});
+  EXPECT_EQ(errors({"/schedules=[\"zero1\"]"}), Lines{"--set /schedules/0: is a text; write {\"name\": \"zero1\"}"});
   EXPECT_EQ(errors({"training=1"}).size(), 1U);
   EXPECT_EQ(errors({"/training"}).size(), 1U);
   EXPECT_EQ(errors({""}).size(), 1U);
@@ -107,6 +108,15 @@ TEST_F(ScenarioFiles, PricesAreNoDebtsAndOfAllGroupsOrNone) {
             Lines{"with.json:3:33 /cluster/nodes/1/price_per_gpu_hour: missing; other node groups have a price: write "
                   "this one's too, 0 where it costs nothing"});
   EXPECT_EQ(errors_of(nodes("0")), Lines{}) << "a group of no nodes costs nothing";
+}
+
+TEST_F(ScenarioFiles, ACurrencyIsAShortNameOfThePrices) {
+  const std::string priced = "/cluster/nodes/0/price_per_gpu_hour=2";
+  EXPECT_TRUE(errors({priced, "/cluster/currency=€"}).empty());
+  EXPECT_TRUE(any_has(errors({"/cluster/currency=EUR"}), "write their \"price_per_gpu_hour\", or leave it out"));
+  EXPECT_TRUE(any_has(errors({priced, "/cluster/currency=US dollars"}), "currency: is 10 bytes long; write at most 8"));
+  EXPECT_TRUE(any_has(errors({priced, "/cluster/currency=2 EUR"}), "without spaces and digits, such as \"USD\""));
+  EXPECT_TRUE(any_has(errors({priced, "/cluster/nodes/0/currency=EUR"}), "write it beside \"nodes\""));
 }
 
 TEST_F(ScenarioFiles, WhichBlocksAreRecomputedIsSaidOnceAndOfWholeBlocks) {

@@ -242,6 +242,18 @@ async function pointsAnswer(page) {
   }
 }
 
+/// A word goes on in another line only behind a hyphen.
+async function breaksNoWord(page) {
+  const broken = await page.evaluate(`[...document.querySelectorAll('th .name, td .name')].flatMap(({firstChild}) =>
+    [...(firstChild?.data ?? '').matchAll(/[^\\s-]+-?/g)].filter(({0: word, index}) => {
+      const range = document.createRange();
+      range.setStart(firstChild, index);
+      range.setEnd(firstChild, index + word.length);
+      return new Set([...range.getClientRects()].map(({top}) => top)).size > 1;
+    }).map(([word]) => word))`);
+  assert.deepEqual(broken, [], 'words in two lines');
+}
+
 /// What the page says is what its document says, and that is what the terminal does.
 async function sweepSays(page, {sweep}, summary) {
   const body = (await page.evaluate('document.body.innerText')).replace(/\s+/g, ' ');
@@ -349,6 +361,7 @@ async function main() {
     await sweepDraws(page);
     await sweepSays(page, swept.document, summary);
   }));
+  await check('no name is broken within a word', on(swept, {width: 900}, breaksNoWord));
   await check('a sweep\'s pickers and switches change its charts', on(swept, {}, pickersChange));
   await check('a sweep\'s points answer hover, click and keys', on(swept, {}, pointsAnswer));
   await check('everything of a sweep has a name', on(swept, {}, allIsNamed));
@@ -364,6 +377,7 @@ async function main() {
       await on(report(program, folder, `${name}.html`, words), {}, async (page) => {
         await page.settle();
         await saysNothingOdd(page);
+        await breaksNoWord(page);
       })();
     }
   });

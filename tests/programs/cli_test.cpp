@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <regex>
 
 #include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
@@ -143,6 +144,18 @@ TEST(CommandLine, GpuHoursAndCostAreThoseOfTheWholeRun) {
   EXPECT_EQ(priced["sets"][0], "/cluster/nodes/0/price_per_gpu_hour=2.5");
   EXPECT_EQ(free["sets"].size(), 0U);
   EXPECT_EQ(free["version"], kVersion);
+}
+
+TEST(CommandLine, AmountsAreInTheCurrencyOfTheirPrices) {
+  const auto euros = [](const char* verb) {
+    return std::vector<std::string>{
+        verb,    "finetune_2x4_a100",    "--schedule", "acco", "--set", "/cluster/nodes/0/price_per_gpu_hour=2.5",
+        "--set", "/cluster/currency=EUR"};
+  };
+  EXPECT_EQ(result(results_of(euros("compare")), "acco")["currency"], "EUR");
+  const std::string run = accosim(euros("run")).out, table = accosim(euros("compare")).out;
+  EXPECT_TRUE(std::regex_search(run, std::regex("\ncost +[0-9.]+k? EUR "))) << run;
+  EXPECT_TRUE(std::regex_search(table, std::regex(" cost [^\n]*\n[^\n]* EUR "))) << table;
 }
 
 TEST(CommandLine, AScenarioMayComeFromStandardInput) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/json.hpp"
 #include "reports/human.hpp"
 #include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
@@ -290,6 +291,13 @@ TEST(Plot, DrawsTheCurvesOfADocumentAsAccocalDoes) {
   EXPECT_EQ(text_of(kRoot / "reports/published/convergence.svg"), plotted("convergence", document))
       << "write it with: accosim plot --kind convergence " << document << " -o reports/published/convergence.svg";
   const TemporaryFolder folder;
+  // The larger model's are in the same document.
+  JsonValue larger = parse_json(text_of(kRoot / document), document, 1'000'000).root.find("sizes")->elements[0];
+  larger.set("schema", "accosim.convergence/1");
+  EXPECT_EQ(text_of(kRoot / "reports/published/convergence-larger.svg"),
+            plotted("convergence", folder.write("larger.json", dump_json(larger)).string()))
+      << "write it with: jq '{schema} + .sizes[0]' " << document
+      << " > larger.json, and plot --kind convergence of that";
   for (const char* const wrong : {R"({"schema": "accosim.run/1"})", R"({"schema": "accosim.convergence/1"})",
                                   R"({"schema": "accosim.convergence/1", "batch_samples": 8, "range": {},
                                       "algorithms": [{"name": "ddp", "curves": [[[0, 0, 4]]]}]})",

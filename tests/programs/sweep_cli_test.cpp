@@ -175,6 +175,20 @@ TEST(Sweep, APointThatIsRefusedIsARowAndTheOthersArePlayed) {
   EXPECT_TRUE(holds(run.out, "1 failed"));
 }
 
+TEST(Sweep, AnAxisThatReplacesWhatAnotherSetsGoesFirst) {
+  const std::string clusters = "/cluster=jean-zay-a100-1x8,dgx-h100-1x8",
+                    prices = "/cluster/nodes/0/price_per_gpu_hour=2,3";
+  const auto swept = [&](const std::string& first, const std::string& second) {
+    const ProgramRun run = accosim({"sweep", kScenario, "--schedule", "zero1", "--zip", "--by", "cost", "--set",
+                                    "/cluster/currency=EUR", "--over", first, "--over", second});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.out;
+  };
+  const std::string table = swept(clusters, prices);
+  EXPECT_TRUE(holds(table, "dgx-h100-1x8")) << table;
+  EXPECT_EQ(swept(prices, clusters), table);
+}
+
 TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
   const TemporaryFolder folder;
   const std::string rows = (folder.path / "rows.jsonl").string();
@@ -191,8 +205,6 @@ TEST(Sweep, WhatIsWrongIsToldBeforeTheWork) {
           "both set /training/gradient_accumulation_steps");
   refused({"sweep", "mixed_a100_v100", "--over", "nodes", "--over", "/cluster=a.json,b.json"},
           "the one replaces /cluster");
-  refused({"sweep", kScenario, "--over", "/cluster/nodes/0/count=1,2", "--over", "/cluster=a.json,b.json"},
-          "write the part that holds the other first");
   refused({"sweep", kScenario, "--over", kSteps, "--by", "cost"}, "price_per_gpu_hour");
   refused({"advise", kScenario, "--over", "micro_batch", "--over", kSteps}, "both set");
   refused({"sweep", kScenario, "--over", "prefetch"}, "nothing to choose in these schedules");

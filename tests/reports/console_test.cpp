@@ -245,6 +245,13 @@ TEST(Comparison, GpuHoursRatesAndWhatTheyCost) {
   for (const char* const part : {" 108 ", "cost"}) EXPECT_TRUE(holds(text, part));
 }
 
+TEST(Comparison, TheNarrowestTerminalKeepsTheVerdictOfMemory) {
+  RunResult best = result_of("zero1", "best synchronous: zero3, HSDP, no reshard, one gradient sync", 1.7);
+  best.fit.verdict = FitVerdict::kDoesNotFit;
+  const std::string text = compared(paper_like(), {best}, 40);
+  for (const char* const part : {" update", " memory", " / "}) EXPECT_TRUE(holds(text, part)) << text;
+}
+
 TEST(Comparison, WideDropsNoColumnForWantOfRoom) {
   // The rule of write_table(): blocks, as few as fit, with every column once and in one order. Without `wide` one
   // block, whose columns are some of these in the same order, and the more the wider.

@@ -211,6 +211,8 @@ TEST(Pictures, ThePipelineHasARowAStageAndTheNumbersOfItsMicroBatches) {
   EXPECT_TRUE(has(both, "Their begin") && has(both, "Their end"));
   EXPECT_EQ(std::count(both.begin(), both.end(), "stage 1"), 3);
   EXPECT_TRUE(has(both, "500"));
+  // 714 pixels hold 35.7 passes of 20: what the edge leaves of the last one has room for its number.
+  EXPECT_EQ(std::count(both.begin(), both.end(), "18"), 4);
 }
 
 /// 1 s of 2 s is the bubble; a third micro-batch has a number that its pass has no room for.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/errors.hpp"
 #include "models/base/json.hpp"
 #include "reports/answer.hpp"
 #include "reports/sweep/sweep_report.hpp"
@@ -240,6 +241,20 @@ TEST(SweepWords, TheCheapestPointWithItsDoubt) {
   // As cheap to 0.1 %.
   for (Metrics& figures : rows.rows[1].schedules) figures.cost = 16.01;
   EXPECT_TRUE(holds(ranking_in_words(rows, {Score::kCost, {}}), "; 1 more comes to the same."));
+}
+
+TEST(SweepWords, CostsAreInOneCurrency) {
+  SweepRows rows = priced_rows();
+  for (Row& row : rows.rows)
+    for (Metrics& figures : row.schedules) figures.currency = "EUR";
+  EXPECT_TRUE(holds(ranking_in_words(rows, {Score::kCost, {}}), ", at a cost of 16 EUR ("));
+  EXPECT_EQ(shown_in_words(rows, Score::kCost), "cost of all tokens, EUR");
+  const Row again = read_row(rows.heading, line_of(rows.heading, rows.rows[0]), "rows", 2);
+  EXPECT_EQ(again.schedules[0].currency, "EUR");
+  check_score(rows, Score::kCost);
+  for (Metrics& figures : rows.rows[1].schedules) figures.currency = "USD";
+  check_score(rows, Score::kTime);
+  EXPECT_THROW(check_score(rows, Score::kCost), BadInput);
 }
 
 TEST(SweepWords, PointsThatCannotBeComparedAreNamed) {

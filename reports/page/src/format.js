@@ -73,6 +73,8 @@ function shown(kind, value) {
   return value === null || value === undefined ? '-' : format[kind](value);
 }
 
+const money = (amount, currency) => shown('count', amount) + (currency ? `\u00a0${currency}` : '');
+
 /// Of an axis, whose values are round: "2 s" for "2.00 s".
 function axisTime(seconds) {
   return format.time(seconds).replace(/(\.\d*?)0+(?= )/, '$1').replace(/\.(?= )/, '');

@@ -36,7 +36,7 @@ const kLast = {
 function metricCell({key, format: kind}, r) {
   if (r[key] === null) return '-';
   const below = kBelow[key] ? kBelow[key](r) : interval(kind, r[`${key}_low`], r[`${key}_high`]);
-  return [withInterval(format[kind](r[key]), below), kLast[key] ? kLast[key](r) : null];
+  return [withInterval(key === 'cost' ? money(r[key], r.currency) : format[kind](r[key]), below), kLast[key] ? kLast[key](r) : null];
 }
 
 /// The metrics that any result has, a row each.

@@ -277,7 +277,8 @@ function showRanking(sweep) {
   const most = (key) => Math.max(...ranking.points.map((one) => one[`${key}_high`] ?? one[key] ?? 0));
   const drawn = (one, key) => one[key] === null ? '-' : gauge(one[key], one[`${key}_low`], one[`${key}_high`], most(key));
   const ranged = (one, kind, key) => withInterval(shown(kind, one[key]), interval(kind, one[`${key}_low`], one[`${key}_high`]));
-  const costs = (one) => !priced ? [] : one.cost === null ? ['-', '-'] : [ranged(one, 'count', 'cost'), drawn(one, 'cost')];
+  const costs = (one) => !priced ? [] : one.cost === null ? ['-', '-'] : [withInterval(money(one.cost, one.currency),
+    interval('count', one.cost_low, one.cost_high)), drawn(one, 'cost')];
   showIn('ranking', ...(ranking.asked ? [] : sentencesIn('p', [ranking.words])),
     wideTable(ranking.title + (sweep.point_command ? '; behind a point the command of its page, with the timeline' : ''),
       ['point', 'schedule', 'all tokens', '', ...(priced ? ['cost', ''] : []), 'tokens a second', 'GPU-hours'],

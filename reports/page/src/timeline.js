@@ -109,6 +109,7 @@ function showLegend(legend, groups) {
   if (groups.some((g) => g.labels.some((label) => label.text)))
     legend.append(el('span', {class: 'key'}, 'a row a stage of one replica, over an update; number: of the micro-batch' +
       (groups.some((g) => g.labels.some((label) => label.shade < 1)) ? '; the chunks of a stage: from dark to light' : '')));
+  legend.append(el('span', {class: 'key'}, Object.entries(kBrief).map(([whole, brief]) => `${brief}: ${whole}`).join(', ')));
   if (groups.some((g) => g.marks.length > 0)) legend.append(el('span', {class: 'key'}, `line: ${markInWords(groups)}; dashed: a round`));
   const leftOut = groups.reduce((sum, group) => sum + group.leftOut, 0);
   if (leftOut > 0) legend.append(el('span', {class: 'key'}, `${format.count(leftOut)} ops are left out; choose fewer ranks or updates`));

@@ -23,6 +23,15 @@ function fitted(text, room, widthOf) {
   return characters > 1 ? text.slice(0, characters) + '…' : '';
 }
 
+/// As the pictures have them where there is little room.
+const kBrief = {'all-reduce': 'AR', 'reduce-scatter': 'RS', 'all-gather': 'AG', broadcast: 'BC', forward: 'F', backward: 'B'};
+
+function nameWithin(room, name, widthOf) {
+  const word = Object.keys(kBrief).find((one) => name.includes(one));
+  const texts = word ? [name, name.replace(word, kBrief[word]), kBrief[word], ''] : [fitted(name, room, widthOf)];
+  return texts.find((text) => widthOf(text) <= room);
+}
+
 /// context: of the canvas, in CSS pixels. scene: {view, layout, scroll, width, height, gutter, theme, selected, hovered}.
 function drawTimeline(context, scene) {
   const {width, height, gutter, theme, view} = scene;
@@ -128,8 +137,8 @@ function box({context}, cls, found, x, y, width, height, shade = 1) {
 function name(pen, lane, index, x, width, top, height) {
   const label = lane.labels[lane.label[index]];
   const number = label.text, room = number ? 2 : kTextRoom;
-  if (width < (number ? pen.widthOf(number) + room : 26)) return;
-  const text = number || fitted(label.name, width - room, pen.widthOf);
+  if (width < (number ? pen.widthOf(number) + room : 14)) return;
+  const text = number || nameWithin(width - room, label.name, pen.widthOf);
   if (!text) return;
   pen.context.fillStyle = label.shade < kReadable ? pen.theme.ink : inkOf(label.class);
   if (lane.found && !lane.found.labels[lane.label[index]]) pen.context.fillStyle = pen.theme.dim;
