@@ -28,6 +28,7 @@ std::vector<OwnStep> read_own_steps(const std::string& text, const std::string& 
   for (const CsvRow& row : table.rows) {
     CsvRowReader reader(table, row, diagnostics);
     OwnStep step;
+    step.line = row.line;
     step.scenario = reader.text("scenario");
     step.schedule = reader.has("schedule") ? reader.text("schedule", "") : "";
     std::istringstream sets(reader.has("set") ? reader.text("set", "") : "");

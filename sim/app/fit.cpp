@@ -369,22 +369,33 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-/// The steps of a table, each with the scenario that it is of, as it is named from the current directory.
+/// Of a row of a table of steps the scenario and its schedule.
+TimedStep timed_step(const OwnStep& own, const Device& device) {
+  Scenario scenario = load_scenario(own.scenario, own.sets).scenario;
+  const std::string schedule = own.schedule.empty() ? scenario.baseline : own.schedule;
+  const int index = schedules_named(scenario, "the column schedule", {schedule}).front();
+  for (const NodeGroup& group : scenario.cluster.nodes)
+    for (const Device& each : group.devices)
+      if (each.name != device.name)
+        throw ScenarioError(
+            {fmt::format("{} has GPUs of device \"{}\", and --profile is \"{}\"; time steps on GPUs of one "
+                         "kind, and name its profile",
+                         own.scenario, each.name, device.name)});
+  return {own.in_words(), std::move(scenario), index, own.measured};
+}
+
+/// Errors of scenarios say which row names them. Names are as from the current directory.
 std::vector<TimedStep> read_timed_steps(const std::string& path, const Device& device) {
   std::vector<TimedStep> steps;
+  Texts errors;
   for (const OwnStep& own : read_own_steps(read_file(path), path)) {
-    Scenario scenario = load_scenario(own.scenario, own.sets).scenario;
-    const std::string schedule = own.schedule.empty() ? scenario.baseline : own.schedule;
-    const int index = schedules_named(scenario, "the column schedule", {schedule}).front();
-    for (const NodeGroup& group : scenario.cluster.nodes)
-      for (const Device& each : group.devices)
-        if (each.name != device.name)
-          throw ScenarioError(
-              {fmt::format("{}: has GPUs of device \"{}\", and --profile is \"{}\"; time steps on GPUs of "
-                           "one kind, and name its profile",
-                           own.scenario, each.name, device.name)});
-    steps.push_back({own.in_words(), std::move(scenario), index, own.measured});
+    try {
+      steps.push_back(timed_step(own, device));
+    } catch (const ScenarioError& error) {
+      for (const std::string& each : error.errors) errors.push_back(fmt::format("{}:{}: {}", path, own.line, each));
+    }
   }
+  if (!errors.empty()) throw ScenarioError(errors);
   return steps;
 }
 
