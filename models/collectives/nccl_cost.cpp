@@ -418,7 +418,7 @@ namespace {
 /// Only the ways that `fits` holds for, where there is one.
 template <typename Fits>
 void keep(std::vector<NcclWay>& ways, const Fits& fits) {
-  if (std::any_of(ways.begin(), ways.end(), fits)) std::erase_if(ways, std::not_fn(fits));
+  if (std::ranges::any_of(ways, fits)) std::erase_if(ways, std::not_fn(fits));
 }
 
 std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const NcclSight& sight,
@@ -447,7 +447,7 @@ std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster
   if (cluster.tuner == Tuner::kFastest) return std::nullopt;
   if (cluster.tuner == Tuner::kAws && !only)
     if (const std::optional<NcclWay> chosen = aws_choice(sight.c, sight.all.adapter, kind, bytes);
-        chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
+        chosen && std::ranges::find(ways, *chosen) != ways.end())
       return chosen;
   return nccl_choice(sight.c, kind, bytes, ways);
 }

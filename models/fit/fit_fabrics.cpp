@@ -104,7 +104,7 @@ class Prior {
   }
 
   std::size_t number_of(const std::string& kind) const {
-    return static_cast<std::size_t>(std::find(kinds_.begin(), kinds_.end(), kind) - kinds_.begin());
+    return static_cast<std::size_t>(std::ranges::find(kinds_, kind) - kinds_.begin());
   }
 
   /// `asked`: by kind; the others' are 0.

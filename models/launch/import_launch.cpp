@@ -144,8 +144,7 @@ const Trainer& known_trainer(const LaunchLine& launch, const std::optional<Confi
 /// added, and the files that those name.
 void add_all(const LaunchLine& launch, const std::optional<ConfigFile>& config, Flags& flags, Draft& draft) {
   const auto is_accelerate = [](const ShellText& word) { return word.text.ends_with("accelerate"); };
-  if (const auto found = std::find_if(launch.launcher.begin(), launch.launcher.end(), is_accelerate);
-      found != launch.launcher.end()) {
+  if (const auto found = std::ranges::find_if(launch.launcher, is_accelerate); found != launch.launcher.end()) {
     const std::vector<ShellText> words(found, launch.launcher.end());
     for (std::size_t i = 0; i < words.size(); ++i) {
       constexpr std::string_view kOption = "--config_file";
@@ -169,7 +168,7 @@ void add_all(const LaunchLine& launch, const std::optional<ConfigFile>& config, 
     const std::string name = key.text.substr(0, key.text.find('='));
     if (launch.program.empty() || (flags.takes_keys() && flags.knows(name)))
       flags.add_words({key}, "", kWith, true);
-    else if (std::find(launch.unused.begin(), launch.unused.end(), name) != launch.unused.end())
+    else if (std::ranges::find(launch.unused, name) != launch.unused.end())
       draft.refuse({0, kWith},
                    fmt::format("{}: the script has no such variable; write --with '--{} VALUE' for an argument",
                                key.text, name));

@@ -57,7 +57,7 @@ void describe(LibraryEntry& entry, FileKind kind, const JsonValue& root, const s
 /// Where an architecture stands in time.
 std::ptrdiff_t place_in_time(const std::string& architecture) {
   const std::vector<std::string>& all = architectures();
-  return std::find(all.begin(), all.end(), architecture) - all.begin();
+  return std::ranges::find(all, architecture) - all.begin();
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ KernelCurve read_curve(ObjectReader& table, const char* key) {
     if (names.empty()) table.fail(key, std::string("is empty; ") + kForm);
   });
   if (!said) table.fail(key, std::string("missing; ") + kForm);
-  std::sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  std::ranges::sort(curve, [](const auto& a, const auto& b) { return a.elements < b.elements; });
   return curve;
 }
 

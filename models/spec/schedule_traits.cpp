@@ -332,9 +332,7 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
   return kRows;
 }
 
-bool ScheduleTraits::takes(std::string_view key) const {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
+bool ScheduleTraits::takes(std::string_view key) const { return std::ranges::find(keys, key) != keys.end(); }
 
 const ScheduleTraits* find_schedule(std::string_view name) {
   for (const ScheduleTraits& row : schedules())
@@ -492,7 +490,7 @@ std::string advice_for_schedule(const std::string& written) {
   for (const char c : lower(written))
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+') bare += c;
   for (const OtherNames& other : other_names())
-    if (std::find(other.names.begin(), other.names.end(), bare) != other.names.end()) return other.advice;
+    if (std::ranges::find(other.names, bare) != other.names.end()) return other.advice;
   return did_you_mean(bare, schedule_names());
 }
 

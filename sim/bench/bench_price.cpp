@@ -44,8 +44,7 @@ Count count_of(const RankKind& kind) {
       for (const auto* kernels : {&op.forward, &op.backward})
         for (const Kernel& kernel : *kernels) {
           ++count.runs;
-          if (std::any_of(different.begin(), different.end(), [&](const Kernel* each) { return *each == kernel; }))
-            continue;
+          if (std::ranges::any_of(different, [&](const Kernel* each) { return *each == kernel; })) continue;
           different.push_back(&kernel);
           count.needed += kernel.kind == KernelKind::kMemory ? 1 : devices;
         }

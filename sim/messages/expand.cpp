@@ -167,8 +167,7 @@ class Expansion {
                           int MessageWorker::*count) {
       all.resize(graph_.edges.size());
       std::iota(all.begin(), all.end(), 0);
-      std::stable_sort(all.begin(), all.end(),
-                       [&](int a, int b) { return graph_.edges[a].*end < graph_.edges[b].*end; });
+      std::ranges::stable_sort(all, [&](int a, int b) { return graph_.edges[a].*end < graph_.edges[b].*end; });
       for (int i = size_of(all) - 1; i >= 0; --i) {
         MessageWorker& worker = graph_.workers[graph_.edges[all[i]].*end];
         worker.*begin = i;

@@ -9,7 +9,7 @@
 namespace accosim {
 
 Gathers::Gathers(const RuleInput& input) : input_(input), buckets_(gradient_buckets(input)) {
-  std::reverse(buckets_.begin(), buckets_.end());
+  std::ranges::reverse(buckets_);
   for (const ParameterSet& set : input.body.sets) place_.emplace_back(set.tensors.size());
   for (std::size_t k = 0; k < buckets_.size(); ++k)
     for (const auto& [set, tensor] : buckets_[k].which) place_[set][tensor] = static_cast<int>(k);

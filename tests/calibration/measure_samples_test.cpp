@@ -37,7 +37,7 @@ TEST(MeasurePlan, StaysInItsBudgetAndUsesIt) {
     const bool least = plan.back().bytes == 1024;
     EXPECT_TRUE(least || time <= inputs.budget.value * 1.0001) << time;
     // What is left is less than one more run of each cell, or every cell has as many as are of use.
-    const bool most = std::all_of(plan.begin(), plan.end(), [](const Cell& cell) { return cell.runs >= 30; });
+    const bool most = std::ranges::all_of(plan, [](const Cell& cell) { return cell.runs >= 30; });
     EXPECT_TRUE(most || time >= 0.3 * inputs.budget.value) << time << " of " << inputs.budget.value;
   }
 }

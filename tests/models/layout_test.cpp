@@ -88,8 +88,8 @@ TEST(Parallel, GroupsPartTheRanks) {
                               own = coordinates_of(layout, rank);
         for (const Dim dim : kEach) EXPECT_TRUE(ranks.dims.has(dim) || at(first, dim) == at(own, dim)) << seed;
       }
-    EXPECT_EQ(std::count(times.begin(), times.end(), 1), ranks_of(layout)) << seed << ": each rank is in one group";
-    EXPECT_TRUE(std::is_sorted(groups.members.begin(), groups.members.end(), [](const auto& a, const auto& b) {
+    EXPECT_EQ(std::ranges::count(times, 1), ranks_of(layout)) << seed << ": each rank is in one group";
+    EXPECT_TRUE(std::ranges::is_sorted(groups.members, [](const auto& a, const auto& b) {
       return a.front() < b.front();
     })) << seed;
   }

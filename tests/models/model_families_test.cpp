@@ -334,8 +334,7 @@ TEST(ModelFamilies, NormsOfQueriesAndKeysMoveTheirElements) {
 
 TEST(ModelFamilies, ProductsThatAreStoredAsOneAreOneGemm) {
   const auto gemms = [](const Operator& op) {
-    return std::count_if(op.forward.begin(), op.forward.end(),
-                         [](const Kernel& kernel) { return kernel.kind == KernelKind::kGemm; });
+    return std::ranges::count_if(op.forward, [](const Kernel& kernel) { return kernel.kind == KernelKind::kGemm; });
   };
   EXPECT_EQ(gemms(find(block_of("phi-4"), "qkv projection")), 1);
   EXPECT_EQ(gemms(find(block_of("phi-4"), "mlp up")), 1);

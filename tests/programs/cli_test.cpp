@@ -93,7 +93,7 @@ TEST(CommandLine, KindsOfWhatIsShippedAreNamedAsOneOrMany) {
 }
 
 TEST(List, IsShortByDefaultALineForEachOfAKindAndAllOfOne) {
-  const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
   const std::string all = accosim({"list"}).out, scenarios = accosim({"list", "scenarios"}).out;
   const auto count = static_cast<long>(results_of({"list", "scenarios"})["entries"].size());
   EXPECT_LT(lines(all), 100) << all;

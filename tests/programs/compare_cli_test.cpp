@@ -451,8 +451,7 @@ TEST(Explain, TheDocumentHasThePathAndItsCauses) {
 
 /// With members by their keys, so that only what has moved differs.
 JsonValue sorted(JsonValue value) {
-  std::sort(value.members.begin(), value.members.end(),
-            [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+  std::ranges::sort(value.members, [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
   for (JsonMember& member : value.members) member.value = sorted(member.value);
   for (JsonValue& element : value.elements) element = sorted(element);
   return value;

@@ -257,7 +257,7 @@ TEST(Fit, SamplesOfMoreNodesThanTheClusterHasAreOneLine) {
   for (int i = 1; i <= 40; ++i) rows += fmt::format("a,mine,all_reduce,64,8,{},100\n", 4096 * i);
   const ProgramRun fit = accosim({"fit", folder.write("samples.csv", rows).string(), "--cluster", "dgx-a100-4x8"});
   EXPECT_EQ(fit.exit_code, 1);
-  EXPECT_EQ(std::count(fit.err.begin(), fit.err.end(), '\n'), 1) << fit.err;
+  EXPECT_EQ(std::ranges::count(fit.err, '\n'), 1) << fit.err;
   EXPECT_TRUE(holds(fit.err, "64 ranks on 8 nodes do not fit"));
   EXPECT_TRUE(holds(fit.err, "(40 rows like this, the first here)"));
 }
@@ -282,7 +282,7 @@ std::vector<std::string> sample_tables() {
     const std::string name = entry.path().filename().string();
     if (name.rfind("gemm_", 0) == 0 || name.rfind("attention_", 0) == 0) tables.push_back(entry.path().string());
   }
-  std::sort(tables.begin(), tables.end());
+  std::ranges::sort(tables);
   return tables;
 }
 

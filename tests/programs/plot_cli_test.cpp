@@ -260,7 +260,7 @@ TEST(Plot, APaperHasItsWidthItsNamesItsOrderAndItsNumbers) {
   // 82.55 mm are 3.25 inches of 96 pixels.
   EXPECT_TRUE(has(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"312\"")) << svg.substr(0, 200);
   const std::vector<std::string> texts = texts_in_svg(svg);
-  const auto at = [&](const char* text) { return std::find(texts.begin(), texts.end(), text) - texts.begin(); };
+  const auto at = [&](const char* text) { return std::ranges::find(texts, text) - texts.begin(); };
   EXPECT_LT(at("Ours"), at("zero1"));
   EXPECT_FALSE(contains(texts, "finetune_1x8_a100"));
   EXPECT_FALSE(contains(texts, "80 % interval"));

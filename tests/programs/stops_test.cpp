@@ -34,7 +34,7 @@ Words long_sweep(const Words& more) {
 
 std::size_t lines_in(const std::filesystem::path& path) {
   const std::string text = text_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 /// Sends the signal once the file has so many lines, or after a minute.

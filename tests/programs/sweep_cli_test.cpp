@@ -316,7 +316,7 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
                            "wins,statistics,update_time_s,",
                            0),
             0U);
-  const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  const auto commas = [](const std::string& line) { return std::ranges::count(line, ','); };
   for (const std::string& line : table) EXPECT_EQ(commas(line), commas(table[0])) << line;
   for (const char* const kind : {"curve", "map"}) {
     const std::filesystem::path picture = folder.path / (std::string(kind) + ".svg");

@@ -224,7 +224,7 @@ TEST(HostileDocuments, AllMistakesAreToldAtOnce) {
                            "/network/rates_bytes_per_s/1: is -1", "/samples/0/runs: the key \"runs\" is there twice",
                            "/samples/1/median_s: is -1", "/comit: unknown key; did you mean \"commit\"?"})
     EXPECT_NE(errors.find(says), std::string::npos) << says << "\nis not in\n" << errors;
-  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 5) << errors;
+  EXPECT_EQ(std::ranges::count(errors, '\n'), 5) << errors;
 }
 
 TEST(HostileDocuments, WhatIsNoDocumentIsRefused) {

@@ -407,7 +407,7 @@ TEST(KnownErrors, AreTheRowsOfTheCommittedPage) {
   EXPECT_TRUE(known_errors("no such page", {"A100"}).empty());
   // The one that is shipped has all groups, and figures for the device that most cases are of.
   const std::vector<KnownError> shipped = shipped_known_errors({"A100-SXM4-80GB"});
-  EXPECT_TRUE(std::any_of(shipped.begin(), shipped.end(), [](const KnownError& error) {
+  EXPECT_TRUE(std::ranges::any_of(shipped, [](const KnownError& error) {
     return error.group == "training step" && error.device == "A100-SXM4-80GB" && error.without_source.ends_with(" %");
   }));
 }

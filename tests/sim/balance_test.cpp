@@ -283,7 +283,7 @@ Scenario in_two_types() {
 
 bool has_label(const Scenario& scenario, const ScheduleSpec& spec, const std::string& name) {
   const EventGraph graph = build(spec, price(scenario, spec), 4, 4);
-  return std::any_of(graph.labels.begin(), graph.labels.end(), [&](const Label& label) { return label.name == name; });
+  return std::ranges::any_of(graph.labels, [&](const Label& label) { return label.name == name; });
 }
 
 TEST(Casts, ARankOfAnother16BitTypeCastsBeforeItReducesAndAfterItGathers) {

@@ -204,7 +204,7 @@ bool is_of_unmeasured_board(const PublishedCase& one, const Published& all) {
     const IntraLink& link = each.collective.cluster->nodes.front().intra;
     return std::pair(link.kind, link.generation);
   };
-  return std::none_of(all.cases.begin(), all.cases.end(), [&](const PublishedCase& other) {
+  return std::ranges::none_of(all.cases, [&](const PublishedCase& other) {
     return other.asked == Asked::kCollectiveTime && other.collective.nodes == 1 && board(other) == board(one);
   });
 }

@@ -172,7 +172,7 @@ TEST(SweepSpace, ALatinHypercubeIsItsSeeds) {
   EXPECT_EQ(points(1), points(1));
   EXPECT_NE(points(1), points(2));
   const std::vector<Coordinates> all = points(1);
-  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Coordinates& point) { return point[0] != point[1]; }))
+  EXPECT_TRUE(std::ranges::any_of(all, [](const Coordinates& point) { return point[0] != point[1]; }))
       << "the parts are not in step";
 }
 

@@ -60,8 +60,7 @@ double resident(const Scenario& scenario, const ScheduleSpec& spec) {
 }
 
 const WayToFit* find(const WaysToFit& ways, const std::string& change) {
-  const auto way =
-      std::find_if(ways.alone.begin(), ways.alone.end(), [&](const WayToFit& each) { return each.change == change; });
+  const auto way = std::ranges::find_if(ways.alone, [&](const WayToFit& each) { return each.change == change; });
   return way == ways.alone.end() ? nullptr : &*way;
 }
 

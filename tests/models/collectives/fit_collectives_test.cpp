@@ -271,8 +271,7 @@ std::vector<MeasuredCollective> samples_of(const std::vector<int>& nodes, double
 }
 
 bool says(const OwnFabric& own, const std::string& part) {
-  return std::any_of(own.untold.begin(), own.untold.end(),
-                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  return std::ranges::any_of(own.untold, [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
 TEST(FitOwnFabric, FindsTheNumbersThatMadeTheSamples) {

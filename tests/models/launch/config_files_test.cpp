@@ -35,8 +35,7 @@ std::string refusal(const std::string& text, const std::string& file, const Laun
 }
 
 bool has(const std::vector<std::string>& list, const std::string& text) {
-  return std::any_of(list.begin(), list.end(),
-                     [&](const std::string& each) { return each.find(text) != std::string::npos; });
+  return std::ranges::any_of(list, [&](const std::string& each) { return each.find(text) != std::string::npos; });
 }
 
 const std::string kTitan = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n";

@@ -349,8 +349,7 @@ TEST(ImportLaunch, SaysHowManyNodesAReplicaTakes) {
 TEST(ImportLaunch, SaysWhatItTookAndWhatNot) {
   const ImportedLaunch launch = imported(kBase + "--lr 1e-4 --save /tmp/x --fp8-param-gather --no-such-thing 3");
   const auto has = [](const std::vector<std::string>& list, const std::string& text) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const std::string& each) { return each.find(text) != std::string::npos; });
+    return std::ranges::any_of(list, [&](const std::string& each) { return each.find(text) != std::string::npos; });
   };
   EXPECT_TRUE(has(launch.taken, "train.sh:1: --hidden-size 1024"));
   EXPECT_TRUE(has(launch.without_effect, "--lr 1e-4"));
