@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"

@@ -12,17 +12,13 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"

@@ -8,10 +8,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/training.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

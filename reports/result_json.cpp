@@ -9,8 +9,6 @@
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/model.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/result/metric_table.hpp"

@@ -10,7 +10,6 @@
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <span>
 #include <thread>
 
 #include "calibration/base/names.hpp"

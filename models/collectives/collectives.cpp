@@ -15,7 +15,6 @@
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

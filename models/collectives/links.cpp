@@ -8,8 +8,6 @@
 #include <map>
 #include <numeric>
 
-#include "models/spec/cluster.hpp"
-
 namespace accosim {
 namespace {
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <string>
 
 #include "models/base/text.hpp"
 #include "models/collectives/aws_tuner.hpp"
@@ -15,7 +14,6 @@
 #include "models/collectives/route.hpp"
 #include "models/collectives/steps.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

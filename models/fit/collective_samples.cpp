@@ -9,7 +9,6 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 

@@ -12,11 +12,8 @@
 #include <utility>
 
 #include "models/base/minimise.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/fit/fit_fabrics.hpp"
-#include "models/fit/link_samples.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/fabrics.hpp"
 

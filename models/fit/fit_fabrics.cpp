@@ -6,7 +6,6 @@
 
 #include "models/base/minimise.hpp"
 #include "models/base/statistics.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"

@@ -15,7 +15,6 @@
 #include "models/read/read_device.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/accocal_step.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

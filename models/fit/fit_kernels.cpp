@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "models/read/read_device.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

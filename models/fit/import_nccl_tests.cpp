@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <set>
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"

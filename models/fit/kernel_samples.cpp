@@ -4,7 +4,6 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

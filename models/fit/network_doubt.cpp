@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "models/base/quantity.hpp"
-#include "models/base/text.hpp"
 #include "models/collectives/collectives.hpp"
 #include "models/fit/import_nccl_tests.hpp"
 #include "models/spec/fabrics.hpp"

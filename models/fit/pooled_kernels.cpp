@@ -7,8 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 

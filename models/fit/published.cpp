@@ -17,12 +17,8 @@
 #include "models/read/overrides.hpp"
 #include "models/read/references.hpp"
 #include "models/read/scenario_tree.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 

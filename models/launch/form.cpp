@@ -16,9 +16,7 @@
 #include "models/read/read_schedule.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

@@ -13,7 +13,6 @@
 #include "models/launch/launch_line.hpp"
 #include "models/launch/reader.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "models/launch/typed.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

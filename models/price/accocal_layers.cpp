@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "models/price/operators.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 
 namespace accosim {
 namespace {

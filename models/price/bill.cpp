@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 

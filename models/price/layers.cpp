@@ -14,9 +14,7 @@
 #include "models/price/operators.hpp"
 #include "models/price/tensor_messages.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "models/price/partition.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

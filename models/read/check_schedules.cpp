@@ -8,12 +8,8 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

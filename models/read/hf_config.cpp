@@ -14,7 +14,6 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/parts.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/not_modelled.hpp"
 

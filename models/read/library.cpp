@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <iterator>
 
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
 

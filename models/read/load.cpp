@@ -7,16 +7,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 #include "models/read/hf_config.hpp"
-#include "models/read/overrides.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_device.hpp"
 #include "models/read/references.hpp"

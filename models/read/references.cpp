@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <system_error>
@@ -16,7 +14,6 @@
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
-#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {

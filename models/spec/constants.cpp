@@ -8,7 +8,6 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"

@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
-
 namespace accosim {
 namespace {
 

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "models/base/nearest.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
-#include <string>
 #include <system_error>
 
 #include "build_info/project.hpp"

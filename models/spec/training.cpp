@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "models/spec/cluster.hpp"
 
 namespace accosim {

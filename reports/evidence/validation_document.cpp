@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "reports/evidence/validation_report.hpp"
-#include "reports/human.hpp"
 #include "sim/evidence/predict.hpp"
 #include "sim/evidence/ratios.hpp"
 #include "sim/evidence/validate.hpp"

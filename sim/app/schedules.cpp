@@ -8,7 +8,6 @@
 #include "models/base/stages.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"

@@ -11,9 +11,7 @@
 
 #include "models/base/text.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/app/shared.hpp"

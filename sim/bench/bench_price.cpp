@@ -11,12 +11,7 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

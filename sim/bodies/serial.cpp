@@ -1,7 +1,6 @@
 #include "sim/bodies/serial.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace accosim {
 namespace {

@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/parallel.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/resident.hpp"
 

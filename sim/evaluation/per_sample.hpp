@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "models/price/fit_verdict.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
 

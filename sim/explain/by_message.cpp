@@ -6,7 +6,6 @@
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/nccl_cost.hpp"
-#include "models/spec/cluster.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
 #include "sim/schedules/schedule.hpp"

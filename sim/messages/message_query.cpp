@@ -6,7 +6,6 @@
 
 #include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {

@@ -1,7 +1,6 @@
 #include "sim/schedules/gathers.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/training.hpp"

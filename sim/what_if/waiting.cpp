@@ -9,12 +9,8 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/what_if/changes.hpp"
 

@@ -7,7 +7,6 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/what_if.hpp"

@@ -11,8 +11,6 @@
 
 #include "models/base/json.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/tuned_rows.hpp"
 

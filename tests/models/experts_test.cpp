@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/price/expert_operators.hpp"
 #include "models/price/kernel.hpp"
 #include "models/price/layers.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {

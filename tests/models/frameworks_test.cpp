@@ -9,10 +9,6 @@
 #include "models/base/json.hpp"
 #include "models/read/load.hpp"
 #include "models/read/read_schedule.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "tests/models/scenario_files.hpp"
 #include "tests/support/json.hpp"
 

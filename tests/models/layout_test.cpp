@@ -11,9 +11,6 @@
 
 #include "models/price/price.hpp"
 #include "models/price/stage_speed.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 

@@ -1,8 +1,6 @@
 // Do LoRA and QLoRA train what they train, hold what they hold, and compute no gradient that nobody needs?
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "models/price/layers.hpp"
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"

@@ -9,7 +9,6 @@
 #include "models/price/layers.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/shipped.hpp"
 #include "tests/models/sample_models.hpp"
 

@@ -14,10 +14,6 @@
 #include "models/price/operators.hpp"
 #include "models/price/spread.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 

@@ -1,5 +1,4 @@
 // Is "parallel" of a training read as each framework would run it, and is what does not divide refused with what does?
-#include "models/read/read_parallel.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,6 @@
 #include <sstream>
 #include <tuple>
 
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"

@@ -5,8 +5,6 @@
 
 #include <sstream>
 
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/result_json.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"

@@ -7,9 +7,6 @@
 
 #include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/graph/schedule_graph.hpp"
 #include "reports/human.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -21,7 +21,6 @@
 #include "models/read/load.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "models/recorded/measured_run.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "sim/evidence/measured_timeline.hpp"

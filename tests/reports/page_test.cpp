@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "build_info/project.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "reports/result_json.hpp"

@@ -13,8 +13,6 @@
 #include <tuple>
 
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/player/fold.hpp"

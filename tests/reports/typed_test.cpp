@@ -16,8 +16,6 @@
 #include "models/base/names.hpp"
 #include "models/launch/import_launch.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model_families.hpp"
-#include "models/spec/parallel.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"

@@ -11,10 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/explain/breakdown.hpp"

@@ -10,11 +10,9 @@
 #include "models/collectives/dispatch.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/parallel.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/knobs/degrees.hpp"
 #include "sim/schedules/schedule.hpp"
-#include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

@@ -9,12 +9,7 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/run.hpp"

@@ -12,9 +12,6 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/measure.hpp"

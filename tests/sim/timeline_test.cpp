@@ -8,8 +8,6 @@
 #include <numeric>
 
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/stretches.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/explain/breakdown.hpp"

@@ -12,11 +12,7 @@
 #include <vector>
 
 #include "models/spec/frameworks.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule_traits.hpp"

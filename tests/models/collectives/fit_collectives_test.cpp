@@ -14,7 +14,6 @@
 #include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/network_doubt.hpp"
 #include "models/fit/published.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"

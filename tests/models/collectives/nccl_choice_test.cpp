@@ -11,7 +11,6 @@
 #include "models/collectives/nccl_search.hpp"
 #include "models/read/load.hpp"
 #include "models/read/read_nccl.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/gpus.hpp"
 #include "tests/support/holds.hpp"
