@@ -88,20 +88,18 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
 }
 
 MeasuredUpdate read_update(ObjectReader& reader) {
-  MeasuredUpdate update;
-  update.duration = Seconds{reader.number("seconds", kTime)};
-  update.samples = reader.whole("samples", 0, kMostCounted);
+  MeasuredUpdate update{.duration = Seconds{reader.number("seconds", kTime)},
+                        .samples = reader.whole("samples", 0, kMostCounted)};
   read_number_or_null(reader, "loss");
   return update;
 }
 
 MeasuredSpan read_span(ObjectReader& reader, int ranks) {
-  MeasuredSpan span;
-  span.rank = reader.integer("rank", 0, ranks - 1);
-  span.communication = reader.one_of("lane", {"compute", "communication"}, "") == "communication";
-  span.label = reader.text("label");
-  span.begin = Seconds{reader.number("begin_s", kClock)};
-  span.end = Seconds{reader.number("end_s", kClock)};
+  MeasuredSpan span{.rank = reader.integer("rank", 0, ranks - 1),
+                    .communication = reader.one_of("lane", {"compute", "communication"}, "") == "communication",
+                    .label = reader.text("label"),
+                    .begin = Seconds{reader.number("begin_s", kClock)},
+                    .end = Seconds{reader.number("end_s", kClock)}};
   if (reader.good() && span.end < span.begin) reader.fail("end_s", "is before begin_s; make the run again");
   reader.find("update");
   return span;

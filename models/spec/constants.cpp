@@ -32,10 +32,8 @@ Seconds read_latency(ObjectReader& reader) {
 }
 
 LinkQuality read_quality(ObjectReader& reader) {
-  LinkQuality quality;
-  quality.spread = reader.number("spread", kSpread);
-  quality.spread_small = reader.number("spread_small", kSpread);
-  return quality;
+  return LinkQuality{.spread = reader.number("spread", kSpread),
+                     .spread_small = reader.number("spread_small", kSpread)};
 }
 
 IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::string& generation) {

@@ -76,12 +76,11 @@ int ProgramBuilder::index_of(const Work& work) {
 
 OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
                               const std::vector<OpRef>& waits, int micro_batches, const Work& work) {
-  Op op;
-  op.kind = OpKind::kCompute;
-  op.label = tables_.label(name, cls, micro_batches);
-  op.duration = duration;
-  op.ends_pass = micro_batches > 0;
-  op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
+  Op op{.kind = OpKind::kCompute,
+        .ends_pass = micro_batches > 0,
+        .label = tables_.label(name, cls, micro_batches),
+        .duration = duration,
+        .work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work)};
   return add(lane, op, waits);
 }
 
@@ -116,18 +115,12 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
 }
 
 OpRef ProgramBuilder::host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
-  Op op;
-  op.kind = OpKind::kHost;
-  op.label = tables_.label(name, OpClass::kHost);
-  op.duration = duration;
+  Op op{.kind = OpKind::kHost, .label = tables_.label(name, OpClass::kHost), .duration = duration};
   return add(lane, op, waits);
 }
 
 OpRef ProgramBuilder::offload(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
-  Op op;
-  op.kind = OpKind::kHost;
-  op.label = tables_.label(name, OpClass::kOffload);
-  op.duration = duration;
+  Op op{.kind = OpKind::kHost, .label = tables_.label(name, OpClass::kOffload), .duration = duration};
   return add(lane, op, waits);
 }
 

@@ -82,9 +82,7 @@ class Expansion {
 
   /// `sends`: operations of a chunk in which `from` sends.
   void edge(int channel, int sends, int from_node, int to_node, int from, int to) {
-    MessageEdge edge;
-    edge.from = from;
-    edge.to = to;
+    MessageEdge edge{.from = from, .to = to};
     if (from_node == to_node) {
       edge.hop = links_.inner_hop;
       graph_.edges.push_back(edge);

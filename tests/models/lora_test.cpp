@@ -15,11 +15,7 @@ namespace {
 using enum LoraTarget;
 
 Workload with(Lora lora, Implementation code = Implementation::kEager) {
-  Workload workload;
-  workload.sequence_length = 1024;
-  workload.implementation = code;
-  workload.lora = std::move(lora);
-  return workload;
+  return Workload{.sequence_length = 1024, .implementation = code, .lora = std::move(lora)};
 }
 
 double frozen_bytes(const Layers& layers) {

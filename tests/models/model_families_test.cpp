@@ -290,11 +290,7 @@ TEST(ModelFamilies, FamiliesThatAreNotShippedHaveThePartsOfTheirModules) {
 
 Layer block_of(const std::string& name, Implementation code = Implementation::kEager,
                Attention attention = Attention::kFlash, Recompute recompute = Recompute::kNone) {
-  Workload workload;
-  workload.sequence_length = 128;
-  workload.implementation = code;
-  workload.attention = attention;
-  workload.recompute = recompute;
+  Workload workload{.sequence_length = 128, .attention = attention, .recompute = recompute, .implementation = code};
   return layers_of(load_model(name), workload)[1];
 }
 

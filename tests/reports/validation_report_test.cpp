@@ -195,22 +195,17 @@ TEST(LiveReport, ACheckJudgesOnlyWhatAQuietMachineRan) {
 // Are collectives that were played message by message shown beside their closed form, as text and as JSON?
 
 CollectivesByMessage example() {
-  ByMessage row;
-  row.collective = "all_reduce";
-  row.algorithm = "ring";
-  row.protocol = "Simple";
-  row.bytes = Bytes{2e9};
-  row.ranks = 32;
-  row.nodes = 4;
-  row.channels = 2;
-  row.messages = 15'900;
-  row.closed_form = Seconds{0.033};
-  row.played = Seconds{0.030};
-  CollectivesByMessage result;
-  result.label = "ACCO";
-  result.rows = {row};
-  result.without = {"all_reduce of 4 B stays in a node"};
-  return result;
+  const ByMessage row{.collective = "all_reduce",
+                      .algorithm = "ring",
+                      .protocol = "Simple",
+                      .bytes = Bytes{2e9},
+                      .ranks = 32,
+                      .nodes = 4,
+                      .channels = 2,
+                      .messages = 15'900,
+                      .closed_form = Seconds{0.033},
+                      .played = Seconds{0.030}};
+  return CollectivesByMessage{.label = "ACCO", .rows = {row}, .without = {"all_reduce of 4 B stays in a node"}};
 }
 
 TEST(MessagesReport, ShowsBothTimesAndWhatWasNotPlayed) {

@@ -242,9 +242,7 @@ TEST(Refits, WhatNoFitSawIsNotSeen) {
 
 TEST(Live, WhatAccocalDidNotWriteIsTold) {
   const Scratch scratch;
-  LiveOptions options;
-  options.accocal = "/bin/true";
-  options.folder = scratch.path("");
+  LiveOptions options{.accocal = "/bin/true", .folder = scratch.path("")};
   try {
     validate_live(options);
     FAIL() << "was taken for samples";

@@ -375,9 +375,7 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   // units, then the unpacking and forward of the last one.
   Scenario scenario = sample_scenario(2, 4);
   const ScheduleSpec zero3 = sample_schedule("zero3");
-  Pause pause;
-  pause.name = "evaluation";
-  pause.ranks = {5};
+  Pause pause{.name = "evaluation", .ranks = {5}};
   pause.sequences = 10;  // in micro-batches of 4: three passes
   pause.every_updates = 100;
   for (NodeGroup& group : scenario.cluster.nodes) group.nics.bandwidth = BytesPerSecond{1e6};

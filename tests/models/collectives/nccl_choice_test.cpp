@@ -174,11 +174,7 @@ constexpr BytesPerSecond kP5{12.5e9}, kP5en{25e9};
 
 /// Nodes of 8 H100.
 NcclCommunicator nodes_of_8(int nodes) {
-  NcclCommunicator c;
-  c.capability = 90;
-  c.nodes = nodes;
-  c.ranks = 8 * nodes;
-  return c;
+  return NcclCommunicator{.capability = 90, .ranks = 8 * nodes, .nodes = nodes};
 }
 
 TEST(AwsTuner, ChoosesByRegionsOfSizeAndRanks) {
@@ -318,15 +314,14 @@ TEST(NcclSearch, ACommunicatorHasTwiceItsChannels) {
 
 /// Of an all-reduce over two nodes, GB/s of algorithm bandwidth that NCCL counts, and its bus bandwidth.
 double estimate(const NcclGraphs& graphs, Algorithm algorithm) {
-  NcclCommunicator c;
-  c.version = NcclRelease{21};
-  c.ranks = 16;
-  c.nodes = 2;
-  c.channels = graphs.ring.channels;
-  c.intra = graphs.ring.intra;
-  c.inter = graphs.ring.inter;
-  c.tree_intra = graphs.tree.intra;
-  c.tree_inter = graphs.tree.inter;
+  NcclCommunicator c{.version = NcclRelease{21},
+                     .ranks = 16,
+                     .nodes = 2,
+                     .channels = graphs.ring.channels,
+                     .intra = graphs.ring.intra,
+                     .inter = graphs.ring.inter,
+                     .tree_intra = graphs.tree.intra,
+                     .tree_inter = graphs.tree.inter};
   return nccl_estimate(c, CollectiveKind::kAllReduce, algorithm, Protocol::kSimple).bandwidth;
 }
 

@@ -57,12 +57,7 @@ std::string in_words(const PipelineTable& table) {
 }
 
 ModelShare stage_of(PipelineSchedule schedule, int stage, int stages, int chunks = 1) {
-  ModelShare share;
-  share.stage = stage;
-  share.stages = stages;
-  share.chunks = chunks;
-  share.schedule = schedule;
-  return share;
+  return ModelShare{.stage = stage, .stages = stages, .chunks = chunks, .schedule = schedule};
 }
 
 TEST(Pipeline, TablesAreThoseOfTheirSources) {
