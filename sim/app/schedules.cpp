@@ -12,8 +12,8 @@
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/study/tuned.hpp"
-#include "sim/what_if/seeds.hpp"
 #include "sim/what_if/warnings.hpp"
+#include "sim/what_if/what_if.hpp"
 
 namespace accosim {
 

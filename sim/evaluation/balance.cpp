@@ -14,7 +14,6 @@
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/evaluation/bound.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"

@@ -1,5 +1,4 @@
-#include "sim/what_if/waiting.hpp"
-
+// The warning that ranks wait for each other, and what to do about it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/what_if/changes.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {

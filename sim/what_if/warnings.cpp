@@ -18,9 +18,7 @@
 #include "sim/explain/explained_collectives.hpp"
 #include "sim/explain/windows.hpp"
 #include "sim/knobs/settings.hpp"
-#include "sim/what_if/looks_wrong.hpp"
 #include "sim/what_if/network_advice.hpp"
-#include "sim/what_if/waiting.hpp"
 #include "sim/what_if/ways_to_fit.hpp"
 
 namespace accosim {

@@ -16,7 +16,7 @@
 #include "models/spec/shipped.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/what_if/changes.hpp"
-#include "sim/what_if/looks_wrong.hpp"
+#include "sim/what_if/warnings.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/results.hpp"

@@ -14,7 +14,7 @@
 #include "sim/result/run.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
-#include "sim/what_if/seeds.hpp"
+#include "sim/what_if/what_if.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/results.hpp"
