@@ -56,4 +56,13 @@ std::vector<Bucket> gradient_buckets(const RuleInput& input) {
   return buckets_of(input.body.sets, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.ranks);
 }
 
+Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
+  Seconds time;
+  for (const double elements : bucket.tensors) {
+    const Bytes bytes = elements * bytes_of(input.costs.gradient_dtype);
+    time += memory_time(bytes, bytes, input.kind.device);
+  }
+  return time;
+}
+
 }  // namespace accosim
