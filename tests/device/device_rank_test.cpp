@@ -13,9 +13,9 @@
 #include "calibration/device/device_values.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/ranks/local_transport.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/device/reals.hpp"
 #include "tests/on_host/on_host.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

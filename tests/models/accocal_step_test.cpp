@@ -10,6 +10,7 @@
 #include "tests/support/sample.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/step_lines.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -200,12 +201,7 @@ constexpr const char* kGpt2 =
 
 std::string error_of(const std::string& text) {
   const Scratch scratch;
-  try {
-    load_scenario(scratch.write("s.json", text), {});
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by<ScenarioError>([&] { load_scenario(scratch.write("s.json", text), {}); });
 }
 
 TEST(AccocalStep, TheLoaderTakesWhatAccocalTrains) {

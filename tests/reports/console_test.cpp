@@ -38,9 +38,7 @@ TEST(TerminalText, LongLabelsEndInAnEllipsis) {
 }
 
 std::string printed(const Table& table, int width = 80) {
-  std::ostringstream out;
-  write_table(out, table, {.width = width});
-  return out.str();
+  return written([&](std::ostream& out) { write_table(out, table, {.width = width}); });
 }
 
 TEST(Table, NumbersGoRightNamesGoLeft) {

@@ -1,6 +1,7 @@
 // Are the points of a sweep those that its axes say, each a function of its index alone?
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -16,6 +17,7 @@
 #include "tests/support/program.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -25,12 +27,7 @@ using Values = std::vector<std::string>;
 Space axis(const std::string& text) { return {.kind = Space::Kind::kAxis, .axis = parse_axis(text)}; }
 
 std::string refusal(const std::string& text) {
-  try {
-    check_distinct(parse_axis(text));
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by<BadInput>([&] { check_distinct(parse_axis(text)); });
 }
 
 TEST(AxisLabels, AreWhatAPointerMeansInTheScenario) {
