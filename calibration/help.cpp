@@ -138,7 +138,7 @@ void add_help(CLI::App& app) {
     const std::vector<CLI::App*> verbs = app.get_subcommands({});
     std::vector<std::string> names;
     for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
-    const auto found = std::find(names.begin(), names.end(), *wanted);
+    const auto found = std::ranges::find(names, *wanted);
     if (!wanted->empty() && found == names.end())
       throw CLI::ValidationError("help " + *wanted, fmt::format("no such verb; there are {}", fmt::join(names, ", ")));
     const CLI::App* const of = wanted->empty() ? &app : verbs[static_cast<std::size_t>(found - names.begin())];

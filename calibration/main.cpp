@@ -155,7 +155,7 @@ ExitCode run_measure(const MeasureArguments& arguments) {
       throw BadInput(
           fmt::format("--lengths {}: --context is {}; write at most that", length, options.training.gpt.shape.context));
   const std::vector<std::int64_t>& bytes = options.bytes;
-  const std::int64_t largest = bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+  const std::int64_t largest = bytes.empty() ? 0 : *std::ranges::max_element(bytes);
   check_measure_memory(options.training, options.launch.ranks, Bytes{static_cast<double>(largest)});
   check_outputs({{"--output", arguments.output, document_kind("accosim.samples/1")}}, {}, arguments.force);
   const MeasureResult result = measure(options);

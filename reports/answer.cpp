@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
@@ -317,7 +315,7 @@ std::string describe(const Cluster& cluster, const NodeGroup& group) {
   std::vector<std::pair<std::string, int>> kinds;
   for (const Device& device : group.devices) {
     const std::string name = device_name(cluster, device);
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return kind.first == name; });
+    const auto same = std::ranges::find_if(kinds, [&](const auto& kind) { return kind.first == name; });
     if (same == kinds.end()) {
       kinds.emplace_back(name, 1);
     } else {

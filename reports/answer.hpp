@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "models/base/json.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/fairness.hpp"
 #include "sim/what_if/winner.hpp"

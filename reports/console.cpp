@@ -12,17 +12,13 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
@@ -56,7 +52,7 @@ std::string speedup_to_loss(const RunResult& r) {
 
 /// The warnings say so of most of what the interval rests on.
 bool extrapolates(const RunResult& result) {
-  return std::any_of(result.warnings.begin(), result.warnings.end(), [](const Warning& warning) {
+  return std::ranges::any_of(result.warnings, [](const Warning& warning) {
     return warning.code == "extrapolated" || warning.code == "inherited_constants";
   });
 }
@@ -109,7 +105,7 @@ class Columns {
     columns_.emplace(place, std::pair(head, std::move(cells)));
   }
 
-  bool any(auto test) const { return std::any_of(results_.begin(), results_.end(), test); }
+  bool any(auto test) const { return std::ranges::any_of(results_, test); }
 
   ColumnText text_of(const Metric& metric) const {
     std::vector<double> values;
@@ -164,7 +160,7 @@ class Columns {
 };
 
 bool ranks_differ(const RunResult& result) {
-  return std::any_of(result.ranks.begin(), result.ranks.end(), [&](const RankResult& alike) {
+  return std::ranges::any_of(result.ranks, [&](const RankResult& alike) {
     const double first = result.ranks.front().micro_batches_per_round;
     return std::abs(alike.micro_batches_per_round - first) > 1e-9 * std::max(1.0, std::abs(first));
   });
@@ -237,7 +233,7 @@ void add_tuned(Document& document, const Scenario& scenario, const Tuned& tuned)
 
 /// What the mark of an interval means.
 void add_extrapolation(Document& document, const std::vector<RunResult>& results) {
-  if (!std::any_of(results.begin(), results.end(), extrapolates)) return;
+  if (!std::ranges::any_of(results, extrapolates)) return;
   document.go_on(
       {"extrapolated: much of the time is of kernels that were measured on no such part, or in no such size; the "
        "warnings say which. The interval may be too narrow."},
@@ -258,7 +254,7 @@ void add_missing(Document& document, const Scenario& scenario, const std::vector
 
 /// Says what the speedups mean, where a reader could take one for the other.
 void add_closing(Document& document, const Scenario& scenario, const std::vector<RunResult>& results) {
-  const auto has = [&](auto test) { return std::any_of(results.begin(), results.end(), test); };
+  const auto has = [&](auto test) { return std::ranges::any_of(results, test); };
   if (!has([](const RunResult& r) { return r.speedup && r.speedup_same_batch && r.batch_inflation > 1.0005; })) return;
   const ScheduleSpec* const baseline = schedule_labelled(scenario, scenario.baseline);
   std::string text = fmt::format(
@@ -380,11 +376,9 @@ Document comparison_page(const Scenario& scenario, const Comparison& comparison,
   const std::vector<RunResult>& results = comparison.results;
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return results[a].tokens_per_second > results[b].tokens_per_second;
-  });
-  const bool loss =
-      std::any_of(results.begin(), results.end(), [](const RunResult& r) { return r.to_loss.has_value(); });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return results[a].tokens_per_second > results[b].tokens_per_second; });
+  const bool loss = std::ranges::any_of(results, [](const RunResult& r) { return r.to_loss.has_value(); });
   Document document;
   document.title(scenario.name);
   document.say({"Written by ", code(command), "; not to be edited by hand."});

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "models/base/stages.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/document.hpp"
 

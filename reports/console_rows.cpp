@@ -8,10 +8,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/training.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -43,12 +40,12 @@ std::string micro_batches_in_words(const Scenario& scenario) {
     for (int gpu = 0; gpu < group.gpus; ++gpu) {
       all.push_back(accumulation_steps_of(group, gpu, scenario.training));
       std::string number = std::to_string(all.back());
-      if (std::find(own.begin(), own.end(), number) == own.end()) own.push_back(std::move(number));
+      if (std::ranges::find(own, number) == own.end()) own.push_back(std::move(number));
     }
     texts.push_back(
         fmt::format("{}{} of {}", in_words(own), texts.empty() ? " micro-batches " + owner : "", group.name));
   }
-  const bool equal = std::all_of(all.begin(), all.end(), [&](int each) { return each == all.front(); });
+  const bool equal = std::ranges::all_of(all, [&](int each) { return each == all.front(); });
   const int first = all.empty() ? scenario.training.gradient_accumulation_steps : all.front();
   return equal ? fmt::format("{} micro-batch{} {}", first, first == 1 ? "" : "es", owner) : in_words(texts);
 }
@@ -186,7 +183,7 @@ std::vector<WarningGroup> warning_groups(const std::vector<RunResult>& results) 
     for (const Warning& warning : results[i].warnings) {
       Said own{warning.code, Sentence(warning.message), Sentence(warning.advice), {i}};
       // One schedule may have several of a kind too: of each stage of a pipeline.
-      const auto like = std::find_if(all.begin(), all.end(), [&](const Said& each) {
+      const auto like = std::ranges::find_if(all, [&](const Said& each) {
         return each.code == own.code && each.message.is_like(own.message) && each.advice.is_like(own.advice);
       });
       if (like == all.end()) {
@@ -199,13 +196,12 @@ std::vector<WarningGroup> warning_groups(const std::vector<RunResult>& results) 
     }
   std::vector<WarningGroup> groups;
   for (const Said& each : all) {
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const WarningGroup& known) { return known.results == each.results; });
+    auto group = std::ranges::find_if(groups, [&](const WarningGroup& known) { return known.results == each.results; });
     if (group == groups.end()) group = groups.insert(groups.end(), {each.results, {}});
     group->warnings.push_back({each.code, each.message.text(), each.advice.text()});
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const WarningGroup& a, const WarningGroup& b) { return a.results.size() > b.results.size(); });
+  std::ranges::stable_sort(
+      groups, [](const WarningGroup& a, const WarningGroup& b) { return a.results.size() > b.results.size(); });
   return groups;
 }
 
@@ -246,7 +242,7 @@ std::vector<RankRow> merge_ranks(const Scenario& scenario, const RunResult& resu
                         range.count() * alike.micro_batches_per_update, range.count() * alike.idle_fraction,
                         alike.micro_batches_per_round_min, alike.micro_batches_per_round_max, stages});
   }
-  std::sort(ranges.begin(), ranges.end(), [](const RankRow& a, const RankRow& b) { return a.first < b.first; });
+  std::ranges::sort(ranges, [](const RankRow& a, const RankRow& b) { return a.first < b.first; });
   std::vector<RankRow> rows;
   for (RankRow& one : ranges) {
     const std::size_t from = rows.size() > reach ? rows.size() - reach : 0;

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/document.hpp"
 #include "sim/result/metrics.hpp"

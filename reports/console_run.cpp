@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"

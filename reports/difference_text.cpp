@@ -30,8 +30,8 @@ std::string signed_text(double difference, const Written& written) {
 bool differs(const FigureDifference& figure) {
   constexpr double kRounding = 1e-12;
   const double whole = std::max(std::fabs(figure.value[0]), std::fabs(figure.value[1]));
-  return std::any_of(figure.parts.begin(), figure.parts.end(),
-                     [&](const DifferencePart& part) { return std::fabs(part.difference()) > kRounding * whole; });
+  return std::ranges::any_of(
+      figure.parts, [&](const DifferencePart& part) { return std::fabs(part.difference()) > kRounding * whole; });
 }
 
 /// A part's share of the whole difference; none where that is nothing beside its parts.

@@ -30,8 +30,7 @@ std::string short_name_of(const std::string& gpus, const Adding& adding) {
   std::vector<std::string> all = adding.others;
   all.push_back(adding.part);
   const std::string family = family_of(gpus);
-  const bool alone =
-      std::count_if(all.begin(), all.end(), [&](const auto& each) { return family_of(each) == family; }) == 1;
+  const bool alone = std::ranges::count_if(all, [&](const auto& each) { return family_of(each) == family; }) == 1;
   std::string name = alone ? family : gpus.substr(gpus.find(' ') + 1);
   if (gpus.rfind("1 ", 0) == 0) return name;
   return name + (alone && name.back() != 'S' ? "s" : " GPUs");
@@ -89,7 +88,7 @@ JsonValue adding_json(const std::optional<Adding>& adding) {
 void add_fair_comparison(Document& document, const FairComparison& fair) {
   Table table({left("GPUs"), right("work of", "each GPU"), right("samples", "an update"), right("update"),
                right("tokens", "per s"), right("speedup", "per token")});
-  if (!std::all_of(fair.baselines.begin(), fair.baselines.end(), [](const FairBaseline& each) { return each.fits; }))
+  if (!std::ranges::all_of(fair.baselines, [](const FairBaseline& each) { return each.fits; }))
     table.heads.push_back(right("memory"));
   for (const FairBaseline& each : fair.baselines)
     table.add({name_of(each),

@@ -58,7 +58,7 @@ Document ladder_document(const Ladder& ladder) {
   const std::vector<Rung>& rungs = ladder.rungs;
   std::vector<double> speedups;
   for (std::size_t i = 0; i < rungs.size(); ++i) speedups.push_back(shown_speedup(ladder, i));
-  const auto [least, most] = std::minmax_element(speedups.begin(), speedups.end());
+  const auto [least, most] = std::ranges::minmax_element(speedups);
   constexpr double kLeastScale = 1.25;  // a change of less than a quarter fills no bar
   const double highest = std::max(*most, kLeastScale * *least);
   Table table({left("change"), right("update"), right("samples", "an update"), right("times", "per token"),

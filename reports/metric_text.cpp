@@ -41,9 +41,7 @@ ColumnText in_one_unit(const std::vector<double>& figures, std::initializer_list
           }};
 }
 
-double longest_of(const std::vector<double>& times) {
-  return times.empty() ? 0 : *std::max_element(times.begin(), times.end());
-}
+double longest_of(const std::vector<double>& times) { return times.empty() ? 0 : *std::ranges::max_element(times); }
 
 ColumnText in_time(const std::vector<double>& times) {
   constexpr double kManySeconds = 999.5, kManyMinutes = 5999.5;  // as human_time()

@@ -11,8 +11,6 @@
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"

@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/base/json.hpp"
 #include "models/base/outputs.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "sim/evidence/known_errors.hpp"
 #include "sim/evidence/measured_timeline.hpp"

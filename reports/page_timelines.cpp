@@ -58,7 +58,7 @@ std::map<int, Lanes> lanes_of(const Timeline& timeline) {
   for (const Span& span : timeline.spans) ranks[span.rank][span.lane].push_back(&span);
   for (auto& [rank, lanes] : ranks)
     for (auto& [lane, spans] : lanes)
-      std::stable_sort(spans.begin(), spans.end(), [](const Span* a, const Span* b) { return a->begin < b->begin; });
+      std::ranges::stable_sort(spans, [](const Span* a, const Span* b) { return a->begin < b->begin; });
   return ranks;
 }
 
@@ -191,7 +191,7 @@ std::vector<Drawn> row_of(const PipelineRow& row, double length, std::size_t mos
       }
       gaps = std::move(left);
     }
-  std::sort(drawn.begin(), drawn.end(), [](const Drawn& a, const Drawn& b) { return a.begin < b.begin; });
+  std::ranges::sort(drawn, [](const Drawn& a, const Drawn& b) { return a.begin < b.begin; });
   return drawn;
 }
 

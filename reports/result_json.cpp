@@ -9,8 +9,6 @@
 
 #include "build_info/project.hpp"
 #include "models/base/json_list.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/model.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/result/metric_table.hpp"
@@ -160,7 +158,7 @@ void write_ranks(std::ostream& out, const Scenario& scenario, const RunResult& r
     for (const RankRange& range : alike.ranks) ranges.emplace_back(range, figures.size());
     figures.push_back(figures_of(alike));
   }
-  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
+  std::ranges::sort(ranges, [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
   write_list(out, "ranks", [&](const auto& item) {
     for (const auto& [range, of] : ranges)
       for (int rank = range.first; rank <= range.last; ++rank)

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "models/base/json.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 
 namespace accosim {

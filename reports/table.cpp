@@ -208,8 +208,7 @@ void write_table(std::ostream& out, const Table& table, const ConsoleOptions& op
     }
     write_line(out, result);
   };
-  const bool two_lines =
-      std::any_of(columns.begin(), columns.end(), [](const Printed& column) { return !column.sub_head.empty(); });
+  const bool two_lines = std::ranges::any_of(columns, [](const Printed& column) { return !column.sub_head.empty(); });
   // No wider than the blocks need, so that the last one does not hold a single column.
   int width = options.width;
   while (width > 0 && block_ends(widths, width - 1).size() == block_ends(widths, options.width).size()) --width;

@@ -21,17 +21,16 @@ std::string to(const std::string& low, const std::string& high) { return low + "
 
 void add_drawn(Document& document, const std::vector<RunResult>& results) {
   if (results.empty() || !results.front().drawn) return;
-  const bool rounds = std::any_of(results.begin(), results.end(),
-                                  [](const RunResult& result) { return result.drawn->updates_each > 1; });
+  const bool rounds =
+      std::ranges::any_of(results, [](const RunResult& result) { return result.drawn->updates_each > 1; });
   document.say({fmt::format(
       "Micro-batches are drawn, seed {}. Single updates scatter{}; their mean is known to the share that stands beside "
       "it.",
       results.front().drawn->seed,
       rounds ? ", of replicas that make updates by themselves the means of rounds between meetings" : "")});
   // Every schedule meets the same draws; the one that played most of them knows their means best.
-  const RunResult& most = *std::max_element(results.begin(), results.end(), [](const RunResult& a, const RunResult& b) {
-    return a.drawn->played < b.drawn->played;
-  });
+  const RunResult& most = *std::ranges::max_element(
+      results, [](const RunResult& a, const RunResult& b) { return a.drawn->played < b.drawn->played; });
   if (most.tokens_padded_per_second > most.tokens_per_second)
     document.go_on({fmt::format("A sequence has {:.0f} tokens on average; {:.0f} % of what is computed is padding.",
                                 most.tokens_per_second * most.update_time.value / most.samples_per_update,

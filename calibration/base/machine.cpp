@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "build_info/commit.hpp"
-#include "calibration/base/names.hpp"
 
 namespace accocal {
 namespace {

@@ -10,7 +10,6 @@
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <span>
 #include <thread>
 
 #include "calibration/base/names.hpp"
@@ -108,8 +107,8 @@ TrainingOptions of(Algorithm algorithm, const ConvergenceOptions& options) {
 
 const CurvePoint& at_share(const Curve& curve, double share) {
   const auto wanted = share * static_cast<double>(curve.back().updates);
-  return *std::find_if(curve.begin(), curve.end(),
-                       [&](const CurvePoint& point) { return static_cast<double>(point.updates) >= wanted - 0.5; });
+  return *std::ranges::find_if(
+      curve, [&](const CurvePoint& point) { return static_cast<double>(point.updates) >= wanted - 0.5; });
 }
 
 // Mean of a point and its neighbours; a point itself at either end.
@@ -181,8 +180,8 @@ void tune(ConvergenceReport& report, const std::shared_ptr<const Corpus>& corpus
                                       : runs[i + seed].curve.back().loss / kTuningSeeds;
     report.tuning.emplace_back(runs[i].options.optimizer.learning_rate, loss);
   }
-  const auto best = std::min_element(report.tuning.begin(), report.tuning.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto best =
+      std::ranges::min_element(report.tuning, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (std::isinf(best->second))
     throw BadInput(
         "DDP diverges at every learning rate that was tried; write a lower one, such as --learning-rate 1e-4");

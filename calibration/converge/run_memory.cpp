@@ -11,7 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "calibration/base/names.hpp"
 #include "models/base/errors.hpp"
 
 namespace accocal {

@@ -70,7 +70,7 @@ void DeviceHistory::finish(Stream& compute, Stream& communication) {
   compute.synchronise();
   while (!pending_.empty()) read_oldest();
   read_spans(current_, update_);
-  std::stable_sort(spans_.begin(), spans_.end(), [](const TrainingSpan& a, const TrainingSpan& b) {
+  std::ranges::stable_sort(spans_, [](const TrainingSpan& a, const TrainingSpan& b) {
     return a.lane != b.lane ? a.lane < b.lane : a.begin < b.begin;
   });
 }

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <string>
 #include <string_view>
 #include <tuple>
 

@@ -47,7 +47,7 @@ class GptOnDevice : public DeviceWorkload<Real> {
                   Stream& stream) override {
     if (corpus_) {
       fill_batch(corpus_->training, shape_.context, seed_, micro_batch, bytes_);
-      std::copy(bytes_.begin(), bytes_.end(), tokens_.begin());
+      std::ranges::copy(bytes_, tokens_.begin());
     } else {
       draw_tokens(mixed({seed_, static_cast<std::uint64_t>(micro_batch)}), shape_.vocabulary, tokens_);
     }

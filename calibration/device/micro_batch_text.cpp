@@ -60,7 +60,7 @@ void MicroBatchText::give(std::span<const std::int32_t> text, Stream& stream) {
   next_ = (next_ + 1) % kAhead;
   staged.copied.synchronise();
   auto* const host = staged.memory.as<std::int32_t>();
-  std::copy(text.begin(), text.end(), host);
+  std::ranges::copy(text, host);
   unique_ = index_tokens(text, shape_, number_of_, host + columns_at_, host + first_at_, host + unique_at_);
   stream.copy_to_device(device_.data(), host, size_ * sizeof(std::int32_t));
   stream.record(staged.copied);

@@ -38,7 +38,7 @@ std::vector<ProductCase> off_tile(const ModelShape& model, int sequences) {
   std::vector<std::string> taken;
   for (const ProductCase& one : step_products(model, sequences, ProductType::kBf16)) {
     const bool head = one.product.ldb != 0 || one.product.ldc != 0;
-    const bool seen = std::find(taken.begin(), taken.end(), one.layout) != taken.end();
+    const bool seen = std::ranges::find(taken, one.layout) != taken.end();
     if (one.product.batch != 1 || head || seen) continue;
     taken.push_back(one.layout);
     append(all, neighbours(one));
@@ -57,7 +57,7 @@ std::vector<ProductCase> other_type(const std::vector<ModelShape>& models, int s
 
 /// The micro-batches, 4 sequences or the middle one first.
 std::vector<int> middle_first(std::vector<int> sequences) {
-  const auto four = std::find(sequences.begin(), sequences.end(), 4);
+  const auto four = std::ranges::find(sequences, 4);
   if (four != sequences.end()) std::rotate(sequences.begin(), four, four + 1);
   return sequences;
 }

@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "calibration/base/names.hpp"
 #include "calibration/ranks/elements.hpp"
 #include "models/spec/accocal_step.hpp"
 

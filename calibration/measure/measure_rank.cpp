@@ -100,7 +100,7 @@ ElementTimes measure_elements(std::int64_t elements, int runs) {
   std::vector<float> master(elements), m(elements), v(elements), to(elements);
   for (int i = 0; i <= runs; ++i) {
     const double step = time_of([&] { adamw_step({}, 1e-3, i + 1, 0.25, gradient, master, m, v); });
-    const double copied = time_of([&] { std::copy(from.begin(), from.end(), to.begin()); });
+    const double copied = time_of([&] { std::ranges::copy(from, to.begin()); });
     if (i == 0) continue;  // the pages come in
     times.adamw.push_back(step);
     times.copy.push_back(copied);
@@ -185,7 +185,7 @@ RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
     tell(transport, fmt::format("{} of {} bytes, {} runs{}", name_of(cell.what), cell.bytes, cell.runs,
                                 cell.after_idle ? ", each after a pause" : ""));
     // Zeros: sums of sums would leave the range of a float.
-    std::fill(floats.begin(), floats.end(), 0.0F);
+    std::ranges::fill(floats, 0.0F);
     times.cells.push_back(measure_cell(cell, transport, floats));
   }
   transport.barrier();

@@ -86,7 +86,7 @@ void run_all(DevicePlan plan, const MeasureSetting& setting, const DeviceMeasure
 }  // namespace
 
 void check_only(const std::string& only) {
-  if (only.empty() || std::find(kKinds.begin(), kKinds.end(), only) != kKinds.end()) return;
+  if (only.empty() || std::ranges::find(kKinds, only) != kKinds.end()) return;
   throw BadInput(fmt::format("--only {}: write one of {}", only, fmt::join(kKinds, ", ")));
 }
 

@@ -28,8 +28,8 @@ Session::Session(Seconds budget, Clock clock, Say say, std::function<bool()> ali
 }
 
 void Session::leave_out(const std::string& what, const std::string& why) {
-  const auto same = std::find_if(left_out_.begin(), left_out_.end(),
-                                 [&](const Omission& one) { return one.what == what && one.why == why; });
+  const auto same =
+      std::ranges::find_if(left_out_, [&](const Omission& one) { return one.what == what && one.why == why; });
   if (same != left_out_.end())
     ++same->count;
   else

@@ -236,7 +236,7 @@ std::vector<MeasureItem> step_items(const std::vector<StepCase>& cases, Lab lab,
         {fmt::format("micro-batch of {} with {} sequences", one.model.name, one.sequences),
          "micro-batches of " + one.model.name, keys_of_step(one, "micro_batch"),
          [one, lab, &rested](Seconds most, bool again) { return measure_micro_batch(one, lab, most, again, rested); }});
-    if (std::find(optimizers.begin(), optimizers.end(), one.model.name) != optimizers.end()) continue;
+    if (std::ranges::find(optimizers, one.model.name) != optimizers.end()) continue;
     optimizers.push_back(one.model.name);
     const std::string text = "optimizer of " + one.model.name;
     items.push_back({text, text, keys_of_step(one, "optimizer"),

@@ -12,7 +12,7 @@ std::vector<std::string> gather_texts(Transport& transport, const std::string& t
   std::vector<std::int64_t> lengths(ranks);
   lengths[own] = static_cast<std::int64_t>(text.size());
   transport.all_reduce(buffer_of(std::span(lengths)));
-  const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
+  const auto longest = static_cast<std::size_t>(*std::ranges::max_element(lengths));
   const std::size_t slot = (longest + sizeof(std::int64_t) - 1) / sizeof(std::int64_t);
   std::vector<std::int64_t> slots(slot * ranks);
   if (!text.empty()) std::memcpy(slots.data() + slot * own, text.data(), text.size());

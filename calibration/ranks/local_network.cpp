@@ -14,7 +14,6 @@
 #include <cstring>
 #include <limits>
 
-#include "calibration/base/names.hpp"
 #include "calibration/ranks/namespaces.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/quantity.hpp"

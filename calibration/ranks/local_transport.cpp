@@ -117,7 +117,7 @@ class LocalTransport : public Transport {
     sum_.assign(in(meeting_.shown.front()), in(meeting_.shown.front()) + shard.size() * element);
     for (std::size_t r = 1; r < meeting_.shown.size(); ++r)
       add_elements(data.type, sum_.data(), sum_.data(), in(meeting_.shown[r]), shard.size());
-    std::copy(sum_.begin(), sum_.end(), in(data));
+    std::ranges::copy(sum_, in(data));
   }
 
   Meeting& meeting_;

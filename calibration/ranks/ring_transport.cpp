@@ -118,9 +118,7 @@ Descriptor connect_to(const Seat& seat, int rank) {
     getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &failure, &size);
   }
   if (failure != 0) fail(seat, fmt::format("cannot connect to rank {}: {}", rank, std::strerror(failure)));
-  Hello hello;
-  hello.job = seat.job;
-  hello.rank = seat.rank;
+  Hello hello{.job = seat.job, .rank = seat.rank};
   if (send(fd.get(), &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)  // the first bytes always fit
     fail(seat, fmt::format("rank {} closed its connection at once", rank));
   return fd;

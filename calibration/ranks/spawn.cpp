@@ -130,7 +130,7 @@ class Launcher {
   }
 
   RankResults watch() {
-    while (!std::all_of(processes_.begin(), processes_.end(), [](const Process& each) { return each.ended; })) {
+    while (!std::ranges::all_of(processes_, [](const Process& each) { return each.ended; })) {
       std::vector<pollfd> watched;
       for (const Process& process : processes_)
         watched.push_back({process.ended ? -1 : process.control.get(), POLLIN, 0});

@@ -90,7 +90,7 @@ const std::vector<AlgorithmTraits> kRows = {
 const std::vector<AlgorithmTraits>& algorithms() { return kRows; }
 
 bool AlgorithmTraits::takes(std::string_view option) const {
-  return std::find(options.begin(), options.end(), option) != options.end();
+  return std::ranges::find(options, option) != options.end();
 }
 
 const AlgorithmTraits& traits_of(Algorithm algorithm) {

@@ -25,14 +25,14 @@ Buffer FlatBuffer::buffer() {
 }
 
 void FlatBuffer::set_zero() {
-  std::fill(float_.begin(), float_.end(), 0.0F);
-  std::fill(bf16_.begin(), bf16_.end(), Bf16{});
+  std::ranges::fill(float_, 0.0F);
+  std::ranges::fill(bf16_, Bf16{});
 }
 
 void FlatBuffer::copy_from(const FlatBuffer& other) {
   if (other.type_ != type_ || other.size() != size()) throw std::invalid_argument("buffers of different kinds");
-  std::copy(other.float_.begin(), other.float_.end(), float_.begin());
-  std::copy(other.bf16_.begin(), other.bf16_.end(), bf16_.begin());
+  std::ranges::copy(other.float_, float_.begin());
+  std::ranges::copy(other.bf16_, bf16_.begin());
 }
 
 std::span<const float> FlatBuffer::read(Shard shard, std::vector<float>& scratch) const {
@@ -45,7 +45,7 @@ std::span<const float> FlatBuffer::read(Shard shard, std::vector<float>& scratch
 void FlatBuffer::write(Shard shard, std::span<const float> values) {
   if (values.size() != shard.size()) throw std::invalid_argument("values of another number than the shard");
   if (type_ == ElementType::kFloat32) {
-    std::copy(values.begin(), values.end(), float_.begin() + static_cast<std::ptrdiff_t>(shard.begin));
+    std::ranges::copy(values, float_.begin() + static_cast<std::ptrdiff_t>(shard.begin));
   } else {
     for (std::size_t i = 0; i < shard.size(); ++i) bf16_[shard.begin + i] = to_bf16(values[i]);
   }

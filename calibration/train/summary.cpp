@@ -13,7 +13,7 @@ void add_all_ranks(TrainingResult& result, RankSummary own, Transport& transport
   std::vector<double> waited(static_cast<std::size_t>(transport.size()));
   waited[static_cast<std::size_t>(transport.rank())] = own.waited_share;
   transport.all_reduce(buffer_of(std::span(waited)));
-  result.processor_wait_share = *std::max_element(waited.begin(), waited.end());
+  result.processor_wait_share = *std::ranges::max_element(waited);
   transport.all_reduce(buffer_of(std::span(own.loss_sums)));
   transport.all_reduce(buffer_of(std::span(own.loss_counts)));
   for (std::size_t i = 0; i < own.loss_sums.size(); ++i)

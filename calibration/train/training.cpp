@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calibration/base/names.hpp"
 #include "calibration/train/algorithms.hpp"
 #include "calibration/train/rank.hpp"
 #include "calibration/train/summary.hpp"
-#include "models/base/errors.hpp"
 
 namespace accocal {
 namespace {

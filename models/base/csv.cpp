@@ -34,7 +34,7 @@ std::vector<CsvCell> cells_of(std::string_view line) {
 }  // namespace
 
 std::optional<std::size_t> CsvTable::find(std::string_view column) const {
-  const auto found = std::find(columns.begin(), columns.end(), column);
+  const auto found = std::ranges::find(columns, column);
   if (found == columns.end()) return std::nullopt;
   return static_cast<std::size_t>(found - columns.begin());
 }

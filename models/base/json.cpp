@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
-#include <utility>
 
 #include "models/base/text.hpp"
 

@@ -64,12 +64,12 @@ bool is_scalar(const JsonValue& value) { return value.kind != JsonKind::kArray &
 /// Small enough for one line: scalars, or arrays of scalars inside arrays.
 bool is_flat(const JsonValue& value) {
   if (value.kind == JsonKind::kArray) {
-    return value.elements.size() <= 64 && std::all_of(value.elements.begin(), value.elements.end(), [](const auto& v) {
+    return value.elements.size() <= 64 && std::ranges::all_of(value.elements, [](const auto& v) {
              return is_scalar(v) || (v.kind == JsonKind::kArray && is_flat(v));
            });
   }
-  return value.members.size() <= 6 && std::all_of(value.members.begin(), value.members.end(),
-                                                  [](const JsonMember& m) { return is_scalar(m.value); });
+  return value.members.size() <= 6 &&
+         std::ranges::all_of(value.members, [](const JsonMember& m) { return is_scalar(m.value); });
 }
 
 void put(std::string& out, const JsonValue& value, const Layout& layout, int level) {

@@ -1,7 +1,6 @@
 // Documents hold lists of what the program holds in vectors and maps.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "models/base/json.hpp"

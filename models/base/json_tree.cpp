@@ -27,9 +27,8 @@ std::string text_of(const JsonOrigin& origin) {
 }
 
 bool holds_refused(const JsonValue& value) {
-  return value.refused || std::any_of(value.elements.begin(), value.elements.end(), holds_refused) ||
-         std::any_of(value.members.begin(), value.members.end(),
-                     [](const JsonMember& member) { return holds_refused(member.value); });
+  return value.refused || std::ranges::any_of(value.elements, holds_refused) ||
+         std::ranges::any_of(value.members, [](const JsonMember& member) { return holds_refused(member.value); });
 }
 
 JsonOrigin origin_named(std::string source) {

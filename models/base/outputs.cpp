@@ -57,7 +57,7 @@ std::string other_extension(const std::string& path, const OutputKind& kind) {
   const std::string extension = lower(fs::path(path).extension().string());
   if (extension == kind.extension) return "";
   constexpr std::array kOthers = {".json", ".csv", ".svg", ".png", ".jpg", ".pdf", ".html", ".htm", ".md"};
-  return std::find(kOthers.begin(), kOthers.end(), extension) == kOthers.end() ? "" : extension;
+  return std::ranges::find(kOthers, extension) == kOthers.end() ? "" : extension;
 }
 
 }  // namespace
@@ -74,11 +74,10 @@ void check_outputs(const std::vector<Output>& outputs, const std::vector<std::st
     const bool device = is_of(output.path, fs::file_type::character);
     const bool regular = is_of(output.path, fs::file_type::regular);
     const auto same = [&](const std::string& other) { return !device && is_same_file(output.path, other); };
-    const auto earlier =
-        std::find_if(before.begin(), before.end(), [&](const Output* other) { return same(other->path); });
+    const auto earlier = std::ranges::find_if(before, [&](const Output* other) { return same(other->path); });
     const std::string extension = other_extension(output.path, output.kind);
-    const auto input = std::find_if(inputs.begin(), inputs.end(),
-                                    [&](const std::string& path) { return !path.empty() && same(path); });
+    const auto input =
+        std::ranges::find_if(inputs, [&](const std::string& path) { return !path.empty() && same(path); });
     if (output.path == "-") {
       refuse("names no file; write /dev/stdout to have it printed");
     } else if (earlier != before.end()) {

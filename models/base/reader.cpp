@@ -17,7 +17,7 @@ constexpr std::size_t kEnoughErrors = 1000;
 
 template <class T>
 bool contains(const std::vector<T>& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
+  return std::ranges::find(list, item) != list.end();
 }
 
 std::string as_written(const JsonValue& value) {
@@ -292,8 +292,7 @@ void ObjectReader::schema(const std::string& name) {
 }
 
 bool ObjectReader::has_unknown() const {
-  return std::any_of(value_.members.begin(), value_.members.end(),
-                     [&](const JsonMember& member) { return !contains(known_, member.key); });
+  return std::ranges::any_of(value_.members, [&](const JsonMember& member) { return !contains(known_, member.key); });
 }
 
 void ObjectReader::finish(const std::map<std::string, std::string>& notes,

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <memory>
 
 namespace accosim {
@@ -96,7 +95,7 @@ Stage::Stage(const char* name) {
   if (watching == nullptr) return;
   watching->settle();
   std::vector<StageUse>& stages = watching->used.stages;
-  auto stage = std::find_if(stages.begin(), stages.end(), [&](const StageUse& each) { return each.name == name; });
+  auto stage = std::ranges::find_if(stages, [&](const StageUse& each) { return each.name == name; });
   if (stage == stages.end()) stage = stages.insert(stages.end(), StageUse{name});
   ++stage->times;
   watching->open.push_back(static_cast<std::size_t>(stage - stages.begin()));
@@ -112,7 +111,7 @@ Stage::~Stage() {
 void tally(const char* what, std::int64_t count) {
   if (watch() == nullptr) return;
   auto& tallies = watch()->used.tallies;
-  auto known = std::find_if(tallies.begin(), tallies.end(), [&](const auto& each) { return each.first == what; });
+  auto known = std::ranges::find_if(tallies, [&](const auto& each) { return each.first == what; });
   if (known == tallies.end()) known = tallies.insert(tallies.end(), {what, 0});
   known->second += count;
 }

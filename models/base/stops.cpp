@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
-#include <utility>
 
 namespace accosim {
 namespace {

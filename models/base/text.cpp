@@ -63,8 +63,8 @@ bool turns_direction(std::string_view character) {
 }
 
 std::string escaped(std::string_view text, std::size_t most, std::string_view also) {
-  const bool plain = std::all_of(
-      text.begin(), text.end(), [&](char c) { return c >= ' ' && c <= '~' && also.find(c) == std::string_view::npos; });
+  const bool plain =
+      std::ranges::all_of(text, [&](char c) { return c >= ' ' && c <= '~' && also.find(c) == std::string_view::npos; });
   if (plain && text.size() <= most) return std::string(text);
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -217,7 +217,7 @@ std::string in_shell(std::string_view text) {
 
 std::optional<int> whole_number(std::string_view text) {
   constexpr std::size_t kDigits = 9;  // that any int holds
-  const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool digits = std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (text.empty() || text.size() > kDigits || !digits) return std::nullopt;
   int number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -2,7 +2,6 @@
 // dimension (exponents of time, data and floating-point operations) that exists at compile time only.
 #pragma once
 
-#include <cmath>
 #include <compare>
 
 namespace accosim {

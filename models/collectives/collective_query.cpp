@@ -1,7 +1,5 @@
 #include "models/collectives/collective_query.hpp"
 
-#include "models/spec/cluster.hpp"
-
 namespace accosim {
 
 Ring ring_of(const CollectiveQuery& query) {

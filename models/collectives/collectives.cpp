@@ -15,7 +15,6 @@
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -253,7 +252,7 @@ CollectiveCost collective_cost(CollectiveKind kind, Bytes bytes, const Cluster& 
   }
   std::vector<Way> ways = plain_ways(kind, bytes, ring, path);
   const auto is_other = [&](const Way& way) { return only && way.algorithm != *only; };
-  if (!std::all_of(ways.begin(), ways.end(), is_other)) std::erase_if(ways, is_other);
+  if (!std::ranges::all_of(ways, is_other)) std::erase_if(ways, is_other);
   Seconds least{std::numeric_limits<double>::infinity()};
   for (const Way& way : ways) {
     const CollectiveCost cost = cost_of(way, Protocol::kSimple, path, edge, ring.ranks);

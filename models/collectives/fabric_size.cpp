@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

@@ -8,8 +8,6 @@
 #include <map>
 #include <numeric>
 
-#include "models/spec/cluster.hpp"
-
 namespace accosim {
 namespace {
 
@@ -74,7 +72,7 @@ bool close_ring(Matrix& left, std::vector<int>& path, int ranks) {
   };
   if (static_cast<int>(path.size()) == ranks) return through(from, path.front(), [] { return true; });
   for (int next = 1; next < ranks; ++next) {
-    if (std::find(path.begin(), path.end(), next) != path.end()) continue;
+    if (std::ranges::find(path, next) != path.end()) continue;
     const bool closed = through(from, next, [&] {
       path.push_back(next);
       if (close_ring(left, path, ranks)) return true;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <string>
 
 #include "models/base/text.hpp"
 #include "models/collectives/aws_tuner.hpp"
@@ -15,7 +14,6 @@
 #include "models/collectives/route.hpp"
 #include "models/collectives/steps.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
@@ -418,7 +416,7 @@ namespace {
 /// Only the ways that `fits` holds for, where there is one.
 template <typename Fits>
 void keep(std::vector<NcclWay>& ways, const Fits& fits) {
-  if (std::any_of(ways.begin(), ways.end(), fits)) std::erase_if(ways, std::not_fn(fits));
+  if (std::ranges::any_of(ways, fits)) std::erase_if(ways, std::not_fn(fits));
 }
 
 std::vector<NcclWay> ways_of(CollectiveKind kind, const Cluster& cluster, const NcclSight& sight,
@@ -447,7 +445,7 @@ std::optional<NcclWay> tuned_way(CollectiveKind kind, Bytes bytes, const Cluster
   if (cluster.tuner == Tuner::kFastest) return std::nullopt;
   if (cluster.tuner == Tuner::kAws && !only)
     if (const std::optional<NcclWay> chosen = aws_choice(sight.c, sight.all.adapter, kind, bytes);
-        chosen && std::find(ways.begin(), ways.end(), *chosen) != ways.end())
+        chosen && std::ranges::find(ways, *chosen) != ways.end())
       return chosen;
   return nccl_choice(sight.c, kind, bytes, ways);
 }

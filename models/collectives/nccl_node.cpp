@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "models/collectives/links.hpp"
 #include "models/collectives/nccl_search.hpp"

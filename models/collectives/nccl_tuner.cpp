@@ -231,7 +231,7 @@ void find_nvls(NcclCommunicator& c, int gpus, double all) {
   if (c.capability < 90 || gpus < 3) return;
   const auto find = [&](const auto& speeds) {
     const int heads = std::min(gpus, kMostNvlsHeads);
-    const auto fits = std::find_if(speeds.begin(), speeds.end(), [&](double s) { return heads * s <= kCounted * all; });
+    const auto fits = std::ranges::find_if(speeds, [&](double s) { return heads * s <= kCounted * all; });
     if (fits == speeds.end()) return;
     // The search then raises the speed between nodes, which one node has none of, up to twice that inside.
     auto raised = fits;

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -45,7 +44,7 @@ Ring ring_of(const std::vector<Place>& places, const std::vector<int>& members) 
   }
   Ring ring;
   for (auto& [node, here] : by_node) {
-    std::sort(here.gpus.begin(), here.gpus.end());
+    std::ranges::sort(here.gpus);
     ring.node.push_back(node);
     ring.node_group.push_back(here.group);
     ring.ranks += static_cast<int>(here.gpus.size());

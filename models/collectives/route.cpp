@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/channels.hpp"
 #include "models/collectives/route.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

@@ -33,7 +33,7 @@ std::vector<std::vector<Point>> within(const std::vector<Point>& points, double 
         const double part = (edge - before.y) / (here.y - before.y);
         if (part > 0 && part < 1) parts.push_back(part);
       }
-      std::sort(parts.begin(), parts.end());
+      std::ranges::sort(parts);
       for (std::size_t k = 0; k < parts.size(); ++k) {
         add({before.x + parts[k] * (here.x - before.x), before.y + parts[k] * (here.y - before.y)});
         if (k + 1 == parts.size() && !inside(here)) open = false;
@@ -91,7 +91,7 @@ void draw_names(Svg& svg, const CurvePanel& panel, const Scale& y, double left) 
   for (const ChartCurve& curve : panel.curves)
     if (!curve.points.empty())
       entries.emplace_back(y.at(std::clamp(curve.points.back().y, panel.low, panel.high)), &curve);
-  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(entries, [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t i = 1; i < entries.size(); ++i)
     entries[i].first = std::max(entries[i].first, entries[i - 1].first + kLine);
   double lowest = y.from;

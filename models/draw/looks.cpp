@@ -86,8 +86,8 @@ std::vector<SeriesLook> looks_of(const std::vector<std::string>& labels) {
     const auto taken = [&](const SeriesLook& other) {
       return is_dark(other.hue) == is_dark(look.hue) && other.turn % kTurns == look.turn % kTurns;
     };
-    for (int tried = 0; tried < kTurns && std::any_of(looks.begin(), looks.end(), taken); ++tried) ++look.turn;
-    look.again = std::any_of(looks.begin(), looks.end(), [&](const auto& other) { return other.hue == look.hue; });
+    for (int tried = 0; tried < kTurns && std::ranges::any_of(looks, taken); ++tried) ++look.turn;
+    look.again = std::ranges::any_of(looks, [&](const auto& other) { return other.hue == look.hue; });
     looks.push_back(look);
   }
   return looks;

@@ -146,7 +146,7 @@ std::string Svg::paint(Fill fill) {
   // Named by what it is: where several drawings stand on one page, equal names mean the same.
   const std::string line = colour == ground().paper ? ground().dim : ground().paper;
   const std::string id = fmt::format("fill-{}-{}-{}", static_cast<int>(fill.pattern), colour.substr(1), line.substr(1));
-  if (std::find(defined_.begin(), defined_.end(), id) == defined_.end()) {
+  if (std::ranges::find(defined_, id) == defined_.end()) {
     const Drawn tile = drawn(fill.pattern);
     defs_ += fmt::format(
         "<pattern id=\"{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\"><rect width=\"{1}\" "

@@ -9,7 +9,6 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 
@@ -67,8 +66,8 @@ std::string no_collective(const std::string& written) {
 }
 
 std::string write_collective_samples(const std::vector<CollectiveSample>& samples) {
-  const bool known = std::any_of(samples.begin(), samples.end(),
-                                 [](const CollectiveSample& sample) { return sample.nccl.has_value(); });
+  const bool known =
+      std::ranges::any_of(samples, [](const CollectiveSample& sample) { return sample.nccl.has_value(); });
   std::string text = std::string(kHeading) + (known ? ",nccl\n" : "\n");
   for (const CollectiveSample& sample : samples) {
     text += fmt::format("{},{},{},{},{},{:.0f},{:.6g}", sample.source, sample.fabric, name_of(sample.kind),
@@ -105,8 +104,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
     sample.source = row.text("source");
     const std::string fabric = row.text("fabric"), collective = row.text("collective");
     if (first.empty()) first = fabric;
-    auto cluster =
-        std::find_if(clusters.begin(), clusters.end(), [&](const auto& each) { return each->name == fabric; });
+    auto cluster = std::ranges::find_if(clusters, [&](const auto& each) { return each->name == fabric; });
     // A single cluster is meant by whatever a table of one fabric calls it.
     if (cluster == clusters.end() && clusters.size() == 1 && fabric == first) cluster = clusters.begin();
     CollectiveQuery& query = sample.query;

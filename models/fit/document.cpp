@@ -42,7 +42,7 @@ std::vector<std::string> json_files_in(const std::string& directory, std::error_
   std::vector<std::string> paths;
   for (fs::directory_iterator entries(directory, error), end; !error && entries != end; entries.increment(error))
     if (entries->path().extension() == ".json") paths.push_back(entries->path().string());
-  std::sort(paths.begin(), paths.end());
+  std::ranges::sort(paths);
   return paths;
 }
 

@@ -12,11 +12,8 @@
 #include <utility>
 
 #include "models/base/minimise.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/fit/fit_fabrics.hpp"
-#include "models/fit/link_samples.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
 #include "models/spec/fabrics.hpp"
 
@@ -330,7 +327,7 @@ LinkFit fit_of(const Board& board, const Numbers& numbers) {
 
 LinkFit fit_of(const Board& board, const Numbers& numbers, const LinkSamples& samples) {
   LinkFit fit = fit_of(board, numbers);
-  if (std::none_of(samples.begin(), samples.end(), reduces)) fit.intra.nvls = {};
+  if (std::ranges::none_of(samples, reduces)) fit.intra.nvls = {};
   set_evidence(fit, samples, log_ratios(samples, numbers));
   LinkQuality& quality = fit.intra.quality;
   for (const LinkSample& sample : samples) quality.nodes = std::max(quality.nodes, sample.ring.ranks);

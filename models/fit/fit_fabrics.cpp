@@ -6,7 +6,6 @@
 
 #include "models/base/minimise.hpp"
 #include "models/base/statistics.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/cluster.hpp"
@@ -104,7 +103,7 @@ class Prior {
   }
 
   std::size_t number_of(const std::string& kind) const {
-    return static_cast<std::size_t>(std::find(kinds_.begin(), kinds_.end(), kind) - kinds_.begin());
+    return static_cast<std::size_t>(std::ranges::find(kinds_, kind) - kinds_.begin());
   }
 
   /// `asked`: by kind; the others' are 0.

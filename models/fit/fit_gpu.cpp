@@ -15,7 +15,6 @@
 #include "models/read/read_device.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/accocal_step.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -96,7 +95,7 @@ std::vector<KernelSample> product_rows(const GpuSamples& samples, const Device& 
 }
 
 bool measured_in(const std::vector<KernelSample>& rows, Dtype dtype) {
-  return std::any_of(rows.begin(), rows.end(), [&](const KernelSample& row) { return row.dtype == dtype; });
+  return std::ranges::any_of(rows, [&](const KernelSample& row) { return row.dtype == dtype; });
 }
 
 /// The published constants are of products alone, and need what a step takes beyond them.
@@ -105,7 +104,7 @@ void set_product_overhead(const std::vector<KernelSample>& rows, GpuProfile& pro
   bool tensor_cores = false;
   for (const Dtype dtype : {Dtype::kTf32, Dtype::kFp16, Dtype::kBf16, Dtype::kFp8}) {
     if (!has_peak(profile.device(), dtype)) continue;
-    const bool has = std::any_of(rows.begin(), rows.end(), [&](const KernelSample& row) {
+    const bool has = std::ranges::any_of(rows, [&](const KernelSample& row) {
       const bool both_16 = bytes_of(row.dtype) == Bytes{2} && bytes_of(dtype) == Bytes{2};  // one fit
       return row.dtype == dtype || both_16;
     });

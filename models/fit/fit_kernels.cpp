@@ -8,7 +8,6 @@
 #include <stdexcept>
 
 #include "models/read/read_device.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -160,9 +159,7 @@ const std::vector<Group>& gemm_groups() {
 /// A source that is no sample of usual shapes: the best ones of a search.
 constexpr const char* kBestShapes = "mamf";
 
-bool contains(const std::vector<Dtype>& all, Dtype dtype) {
-  return std::find(all.begin(), all.end(), dtype) != all.end();
-}
+bool contains(const std::vector<Dtype>& all, Dtype dtype) { return std::ranges::find(all, dtype) != all.end(); }
 
 }  // namespace
 
@@ -273,8 +270,8 @@ std::vector<KernelFit> fit_kernels(const std::vector<KernelSample>& samples,
   };
   for (const bool finding : {true, false})
     for (const std::string& architecture : architectures) add_all(architecture, finding);
-  std::stable_sort(fits.begin(), fits.end(),
-                   [](const KernelFit& a, const KernelFit& b) { return a.architecture < b.architecture; });
+  std::ranges::stable_sort(fits,
+                           [](const KernelFit& a, const KernelFit& b) { return a.architecture < b.architecture; });
   return fits;
 }
 

@@ -118,7 +118,7 @@ class Fit {
     own.numbers = numbers();
     own.untold = untold();
     if (!between_) return own;
-    if (std::any_of(all_.begin(), all_.end(), [](const OwnNumber& each) { return is_inside(each); })) {
+    if (std::ranges::any_of(all_, [](const OwnNumber& each) { return is_inside(each); })) {
       own.inside = own.fit;
       own.inside->between_nodes = false;
     }
@@ -324,7 +324,7 @@ std::vector<OwnFabric> fit_own_boards(const std::vector<MeasuredCollective>& sam
   std::vector<OwnFabric> all;
   for (auto& [board, own] : boards) {
     if (own.size() >= kFewestOfABoard) continue;
-    const bool exchanges = std::any_of(own.begin(), own.end(), [](const LinkSample& s) { return is_exchange(s.kind); });
+    const bool exchanges = std::ranges::any_of(own, [](const LinkSample& s) { return is_exchange(s.kind); });
     OwnNumbers numbers = numbers_of_board(own.front().cluster.nodes.front(), exchanges);
     all.push_back(Fit(std::move(own), false, std::move(numbers)).own());
   }

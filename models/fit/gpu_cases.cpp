@@ -17,12 +17,8 @@
 #include "models/read/hf_config.hpp"
 #include "models/read/overrides.hpp"
 #include "models/read/read_scenario.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

@@ -9,7 +9,6 @@
 #include "models/fit/rounded.hpp"
 #include "models/fit/write_profile.hpp"
 #include "models/read/read_device.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

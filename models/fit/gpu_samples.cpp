@@ -4,7 +4,6 @@
 
 #include "models/fit/document.hpp"
 #include "models/fit/kernel_samples.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

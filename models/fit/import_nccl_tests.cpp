@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <set>
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
@@ -285,20 +284,20 @@ class Importer {
       if (listed_ > 0) start_test(std::nullopt);
       return;
     }
-    const auto rank = std::find(words.begin(), words.end(), "Rank");
+    const auto rank = std::ranges::find(words, "Rank");
     const auto on = std::find(rank, words.end(), "on");
     if (on != words.end() && on + 1 != words.end()) {
       const auto group = std::find(rank, words.end(), "Group");
       if (group != words.end() && group + 1 != words.end()) groups_.insert(*(group + 1));
       return list_rank(*(on + 1));
     }
-    const auto size = std::find(words.begin(), words.end(), "size");
+    const auto size = std::ranges::find(words, "size");
     if (size != words.end() && std::find(size, words.end(), "count") != words.end()) head({size, words.end()});
   }
 
   void head(Words columns) {
     columns_ = std::move(columns);
-    if (const auto stamp = std::find(columns_.begin(), columns_.end(), "timestamp"); stamp != columns_.end())
+    if (const auto stamp = std::ranges::find(columns_, "timestamp"); stamp != columns_.end())
       columns_.insert(stamp, "date");  // it is two words
     if (!kind_) kind_ = program_ ? program_ : named_;
     if (!options_.collective.empty()) kind_ = named_;
@@ -315,7 +314,7 @@ class Importer {
   /// A row is known by its columns from the right, whatever stands before size, count and type. Whether it was one.
   bool row(const Words& words) {
     const Words& columns = columns_.empty() ? usual_columns() : columns_;
-    const auto type = std::find(columns.begin(), columns.end(), "type");
+    const auto type = std::ranges::find(columns, "type");
     const auto is_time = [](const std::string& column) { return column == "time" || column == "cputime"; };
     const auto first_time = std::find_if(type, columns.end(), is_time);
     if (first_time == columns.end()) return false;

@@ -4,7 +4,6 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -34,10 +33,7 @@ KernelSample read_row(CsvRowReader& row) {
     g.accumulate = row.integer("accumulate", 0, 1) != 0;
     sample.kernel = gemm_kernel(g);
   } else if (kind == "attention_forward" || kind == "attention_backward" || kind == "attention_both") {
-    AttentionShape a;
-    a.batch = side("batch");
-    a.heads = side("heads");
-    a.kv_heads = side("kv_heads");
+    AttentionShape a{.batch = side("batch"), .heads = side("heads"), .kv_heads = side("kv_heads")};
     a.seq = a.span = side("seq");
     a.head_dim = side("head_dim");
     a.value_dim = side("value_dim");

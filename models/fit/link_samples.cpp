@@ -10,7 +10,6 @@
 #include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/nccl_node.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 
 namespace accosim {

@@ -102,7 +102,7 @@ const MachineSample& nearest_sample(const MachineSamples& samples, const std::st
 }
 
 /// Of rates or bursts; 0 without any.
-double least(const std::vector<double>& all) { return all.empty() ? 0 : *std::min_element(all.begin(), all.end()); }
+double least(const std::vector<double>& all) { return all.empty() ? 0 : *std::ranges::min_element(all); }
 
 /// Collectives that send next to nothing are of no such network.
 void check_rate(const MachineSamples& samples, BytesPerSecond achieved, double rate) {

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "models/base/quantity.hpp"
-#include "models/base/text.hpp"
 #include "models/collectives/collectives.hpp"
 #include "models/fit/import_nccl_tests.hpp"
 #include "models/spec/fabrics.hpp"
@@ -101,7 +100,7 @@ std::vector<NetworkDoubt> doubts_of(const std::vector<MeasuredCollective>& sampl
     for (const auto& [all, most] : {std::pair(&sizes.small, kSmallTooSlow), std::pair(&sizes.large, kLargeTooSlow)})
       std::copy_if(all->begin(), all->end(), std::back_inserter(doubt.slow),
                    [most = most](const SlowCollective& each) { return each.measured.time > most * each.usual; });
-    const auto worst = std::max_element(doubt.slow.begin(), doubt.slow.end(), [&](const auto& a, const auto& b) {
+    const auto worst = std::ranges::max_element(doubt.slow, [&](const auto& a, const auto& b) {
       const auto slowness = [&](const SlowCollective& each) {
         return (each.bus > BytesPerSecond{0}) == large ? each.measured.time / each.usual : 0;
       };

@@ -7,17 +7,13 @@
 #include <stdexcept>
 #include <string>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 
 constexpr double kHalfWeight = 20;  ///< samples at which a fit has half of its weight: its constants are eight
 constexpr double kShrinkage = 1;    ///< an effect is taken to be as wide as what fits differ by for no reason
 
-bool on_tensor_cores(const KernelFit& fit) {
-  return std::find(fit.dtypes.begin(), fit.dtypes.end(), Dtype::kFp32) == fit.dtypes.end();
-}
+bool on_tensor_cores(const KernelFit& fit) { return std::ranges::find(fit.dtypes, Dtype::kFp32) == fit.dtypes.end(); }
 
 /// A fit's place in the pool.
 struct Pooled {
@@ -102,7 +98,7 @@ GemmFit pooled_gemm(const std::vector<KernelFit>& fits, const Device& device, Dt
 
 std::vector<KernelFit> with_others(std::vector<KernelFit> fits, const std::vector<KernelFit>& others) {
   for (const KernelFit& other : others) {
-    const bool known = std::any_of(fits.begin(), fits.end(), [&](const KernelFit& fit) {
+    const bool known = std::ranges::any_of(fits, [&](const KernelFit& fit) {
       return fit.architecture == other.architecture && fit.dtypes == other.dtypes;
     });
     if (!known) fits.push_back(other);
@@ -128,13 +124,12 @@ std::vector<KernelFit> fits_of(const std::vector<Device>& profiles) {
 
 Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
   const auto measured = [&](const KernelFit& fit) {
-    return std::any_of(fit.by.begin(), fit.by.end(),
-                       [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
+    return std::ranges::any_of(
+        fit.by, [&](const auto& each) { return each.first.substr(each.first.find(' ') + 1) == device.name; });
   };
   const auto of = [&](Dtype dtype) -> const KernelFit* {
     for (const KernelFit& fit : fits)
-      if (fit.architecture == device.architecture &&
-          std::find(fit.dtypes.begin(), fit.dtypes.end(), dtype) != fit.dtypes.end())
+      if (fit.architecture == device.architecture && std::ranges::find(fit.dtypes, dtype) != fit.dtypes.end())
         return &fit;
     return nullptr;
   };
@@ -161,7 +156,7 @@ Device with_fits(Device device, const std::vector<KernelFit>& fits, const std::v
 }
 
 Device with_pooled(Device device, const std::vector<KernelFit>& fits) {
-  const bool any = std::any_of(fits.begin(), fits.end(), [](const KernelFit& fit) { return !fit.dtypes.empty(); });
+  const bool any = std::ranges::any_of(fits, [](const KernelFit& fit) { return !fit.dtypes.empty(); });
   for (std::size_t i = 0; i < device.gemm.size() && any; ++i)
     if (device.peak[i] && !device.gemm[i]) device.gemm[i] = pooled_gemm(fits, device, static_cast<Dtype>(i));
   for (const KernelFit& fit : fits) {

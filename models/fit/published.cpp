@@ -17,12 +17,8 @@
 #include "models/read/overrides.hpp"
 #include "models/read/references.hpp"
 #include "models/read/scenario_tree.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 
@@ -122,7 +118,7 @@ std::string devices_of(const Cluster& cluster) {
   std::vector<std::string> names;
   for (const NodeGroup& group : cluster.nodes)
     for (const Device& device : group.devices)
-      if (std::find(names.begin(), names.end(), device.name) == names.end()) names.push_back(device.name);
+      if (std::ranges::find(names, device.name) == names.end()) names.push_back(device.name);
   return in_words(names);
 }
 
@@ -237,7 +233,7 @@ void read_scenario_of(PublishedCase& one, ObjectReader& reader, ObjectReader& to
   const auto hollow = [](const NodeGroup& group) { return group.devices.empty(); };
   if (file.diagnostics.errors.size() != errors || holds_refused(whole) || scenario.model.family.empty() ||
       scenario.schedules.empty() || scenario.cluster.nodes.empty() ||
-      std::any_of(scenario.cluster.nodes.begin(), scenario.cluster.nodes.end(), hollow))
+      std::ranges::any_of(scenario.cluster.nodes, hollow))
     return;
   one.scenario = std::make_shared<const Scenario>(std::move(scenario));
   one.tree = std::make_shared<const ScenarioTree>(std::move(kept));
@@ -247,7 +243,7 @@ int schedule_of(ObjectReader& reader, const Scenario& scenario, const char* fall
   std::vector<std::string> labels;
   for (const ScheduleSpec& spec : scenario.schedules) labels.push_back(spec.label);
   const std::string label = reader.one_of("schedule", labels, fallback != nullptr ? fallback : labels.front());
-  const auto found = std::find(labels.begin(), labels.end(), label);
+  const auto found = std::ranges::find(labels, label);
   return found == labels.end() ? 0 : static_cast<int>(found - labels.begin());
 }
 

@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "models/base/names.hpp"
-#include "models/base/units.hpp"
 #include "models/collectives/collective_query.hpp"
 #include "models/price/kernel.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
 
 namespace accosim {

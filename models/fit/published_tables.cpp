@@ -58,7 +58,7 @@ struct TimingOverheads {
     for (const std::string& name : {std::string(), collective})
       if (const auto found = offset.find(name); found != offset.end()) all += found->second;
     const Device& device = cluster.nodes.front().devices.front();
-    if (std::find(copied.begin(), copied.end(), collective) != copied.end())
+    if (std::ranges::find(copied, collective) != copied.end())
       all += 2 * bytes / (device.memory_efficiency * device.memory_bandwidth);
     return all;
   }
@@ -135,7 +135,7 @@ CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file)
       reader.fail("releases", fmt::format("{} is no release of NCCL; write some like \"2.18\"", in_quotes(text)));
     if (release) table.releases.push_back(*release);
   }
-  std::sort(table.releases.begin(), table.releases.end());
+  std::ranges::sort(table.releases);
   table.algorithm = reader.one_of("algorithm", {"any", "ring", "tree", "NVLS"}, "any");
   PublishedCase& common = table.common;
   common.source = file.source.key;

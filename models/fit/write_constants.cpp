@@ -4,14 +4,11 @@
 
 #include <utility>
 
-#include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/fit/rounded.hpp"
 #include "models/spec/cluster.hpp"
-#include "models/spec/constants.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "models/base/json.hpp"
 #include "models/base/quantity.hpp"
 #include "models/fit/pooled_kernels.hpp"
 #include "models/fit/rounded.hpp"
 #include "models/read/read_device.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

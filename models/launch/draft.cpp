@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
 

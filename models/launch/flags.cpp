@@ -101,8 +101,7 @@ std::string Flags::whole_name(std::string name) const {
   std::vector<std::string_view> begun;
   for (const Pattern& each : patterns_) {
     if (each.name == name) return name;
-    if (!is_begin(each.name) && each.name.starts_with(name) &&
-        std::find(begun.begin(), begun.end(), each.name) == begun.end())
+    if (!is_begin(each.name) && each.name.starts_with(name) && std::ranges::find(begun, each.name) == begun.end())
       begun.emplace_back(each.name);
   }
   return begun.size() == 1 ? std::string(begun.front()) : name;
@@ -121,7 +120,7 @@ void Flags::add(Flag flag) {
     return (is_begin(each.name) ? flag.name.starts_with(each.name) : flag.name == each.name || below) &&
            (each.values.empty() || each.values.find(value) != std::string::npos);
   };
-  const auto found = std::find_if(patterns_.begin(), patterns_.end(), fits);
+  const auto found = std::ranges::find_if(patterns_, fits);
   if (found != patterns_.end()) {
     flag.row = found->row;
     const bool taken = flag.row->use == KeyUse::kTaken;
@@ -184,7 +183,7 @@ void Flags::add_tree(const JsonValue& root, const std::string& prefix, const std
   for (const JsonMember& member : root.members) {
     const JsonValue& value = member.value;
     const std::string name = prefix + member.key;
-    const bool nested = std::any_of(value.elements.begin(), value.elements.end(), [](const JsonValue& each) {
+    const bool nested = std::ranges::any_of(value.elements, [](const JsonValue& each) {
       return each.kind == JsonKind::kObject || each.kind == JsonKind::kArray;
     });
     if (value.kind == JsonKind::kObject && !value.members.empty()) {
@@ -223,8 +222,8 @@ std::optional<Flags::Found> Flags::take(std::initializer_list<std::string_view> 
     const std::optional<Found> found = find_meaning(name);
     if (!found) continue;
     for (Flag& each : flags_) {
-      const bool same = &each == found->flag || std::any_of(each.meanings.begin(), each.meanings.end(),
-                                                            [&](const Meaning& own) { return own.name == name; });
+      const bool same = &each == found->flag ||
+                        std::ranges::any_of(each.meanings, [&](const Meaning& own) { return own.name == name; });
       if (!same || std::exchange(each.read, true) || &each != found->flag || each.by_default) continue;
       draft_.taken(each.place, each.text());
       if (!each.row->but.empty()) draft_.not_modelled(each.place, fmt::format("{}: {}", each.text(), each.row->but));
@@ -235,7 +234,7 @@ std::optional<Flags::Found> Flags::take(std::initializer_list<std::string_view> 
 }
 
 bool Flags::has_any(std::initializer_list<std::string_view> names) const {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return has(name); });
+  return std::ranges::any_of(names, [&](std::string_view name) { return has(name); });
 }
 
 TextPlace Flags::place(std::initializer_list<std::string_view> names) const {
@@ -267,7 +266,7 @@ std::string Flags::written(std::string_view name) const {
     own = own.substr(0, own.find_last_not_of(" :=") + 1);
   } else {
     is_key = trainer_.overrides;
-    const auto row = std::find_if(patterns_.begin(), patterns_.end(), [&](const Pattern& each) {
+    const auto row = std::ranges::find_if(patterns_, [&](const Pattern& each) {
       return each.row->use == KeyUse::kTaken && each.values.empty() &&
              (each.row->what == name || (each.row->what.empty() && each.name == name));
     });

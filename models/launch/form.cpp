@@ -16,9 +16,7 @@
 #include "models/read/read_schedule.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -152,7 +150,7 @@ std::vector<std::string> words_of(const char* text) {
   return words;
 }
 bool contains(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 bool lacks(const Value& row, const std::string& value) {
@@ -201,7 +199,7 @@ void keep_choices(Framework framework, const LoadedScenario& loaded, const JsonV
   for (const char* const key : {"optimizer_implementation", "parallel/sequence_parallel", "parallel/overlap_p2p",
                                 "parallel/scatter_gather_p2p", "parallel/stage_layers"}) {
     const std::string place = std::string("/training/") + key;
-    const bool set = std::any_of(nearest.set.begin(), nearest.set.end(), [&](const std::string& each) {
+    const bool set = std::ranges::any_of(nearest.set, [&](const std::string& each) {
       return each.starts_with(place + "=") || (key[0] == 'p' && each.starts_with("/training/parallel="));
     });
     const bool same = key == std::string("parallel/stage_layers") && usual == training.parallel.blocks;
@@ -225,8 +223,7 @@ void replace_values(LaunchForm form, const LoadedScenario& loaded, const JsonVal
   const RecomputedBlocks& part = training.recomputed_blocks;
   if (framework_of(form) == Framework::kMegatron && (part.every > 1 || part.fraction < 1)) {
     const std::vector<int>& chunks = training.parallel.blocks;
-    const int most =
-        chunks.empty() ? scenario.model.num_hidden_layers : *std::max_element(chunks.begin(), chunks.end());
+    const int most = chunks.empty() ? scenario.model.num_hidden_layers : *std::ranges::max_element(chunks);
     replace("recompute_layers", std::to_string(std::max(1L, std::lround(most * part.fraction / part.every))),
             "it recomputes the first blocks of a chunk");
   }

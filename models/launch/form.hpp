@@ -9,8 +9,6 @@
 
 #include "models/base/names.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 

@@ -5,20 +5,57 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "models/base/json.hpp"
 #include "models/base/text.hpp"
-#include "models/launch/config_file.hpp"
+#include "models/base/text_file.hpp"
 #include "models/launch/config_text.hpp"
 #include "models/launch/launch_line.hpp"
 #include "models/launch/reader.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {
+
+/// A configuration file that a launch line names.
+struct ConfigFile {
+  JsonValue root{};
+  std::shared_ptr<const std::string> file{};  ///< as it is shown
+  int first_line = 1;                         ///< of it in that file
+};
+
+/// The file at `path` as the script has it: what it writes itself, else one that is found near it. Nothing, and a word
+/// of it, where there is none. Errors in it are refused.
+std::optional<ConfigFile> read_config(const std::string& path, const LaunchLine& launch, const TextPlace& place,
+                                      Draft& draft) {
+  ConfigFile config;
+  std::string text, shown = draft.source();
+  if (const auto written = launch.script.files.find(path); written != launch.script.files.end()) {
+    text = written->second.text;
+    config.first_line = written->second.line;
+  } else {
+    const std::string near = found_near(draft.source(), path);
+    std::string wrong = "is no file here";
+    if (!near.empty()) {
+      shown = printable(near, 300);
+      wrong = read_text_file(near, text, kMostConfigBytes);
+    }
+    if (!wrong.empty()) {
+      draft.not_modelled(place, fmt::format("{} {}: what else is said is taken", printable(path, 300), wrong));
+      return {};
+    }
+  }
+  JsonDocument document = parse_config(text, path, shown);
+  for (const std::string& error : document.errors) draft.refuse(place, error);
+  config.root = std::move(document.root);
+  config.file = std::make_shared<const std::string>(shown);
+  return config;
+}
 
 /// The cluster, with as many nodes as are asked for.
 struct Machines {
@@ -144,8 +181,7 @@ const Trainer& known_trainer(const LaunchLine& launch, const std::optional<Confi
 /// added, and the files that those name.
 void add_all(const LaunchLine& launch, const std::optional<ConfigFile>& config, Flags& flags, Draft& draft) {
   const auto is_accelerate = [](const ShellText& word) { return word.text.ends_with("accelerate"); };
-  if (const auto found = std::find_if(launch.launcher.begin(), launch.launcher.end(), is_accelerate);
-      found != launch.launcher.end()) {
+  if (const auto found = std::ranges::find_if(launch.launcher, is_accelerate); found != launch.launcher.end()) {
     const std::vector<ShellText> words(found, launch.launcher.end());
     for (std::size_t i = 0; i < words.size(); ++i) {
       constexpr std::string_view kOption = "--config_file";
@@ -169,7 +205,7 @@ void add_all(const LaunchLine& launch, const std::optional<ConfigFile>& config, 
     const std::string name = key.text.substr(0, key.text.find('='));
     if (launch.program.empty() || (flags.takes_keys() && flags.knows(name)))
       flags.add_words({key}, "", kWith, true);
-    else if (std::find(launch.unused.begin(), launch.unused.end(), name) != launch.unused.end())
+    else if (std::ranges::find(launch.unused, name) != launch.unused.end())
       draft.refuse({0, kWith},
                    fmt::format("{}: the script has no such variable; write --with '--{} VALUE' for an argument",
                                key.text, name));

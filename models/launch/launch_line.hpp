@@ -1,7 +1,6 @@
 // Where a script starts the training: which trainer, on how many nodes and GPUs, with which arguments.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,7 +1,6 @@
 #include "models/launch/marked_text.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 
 #include "models/base/text.hpp"

@@ -59,8 +59,8 @@ class Reader {
   }
   std::optional<int> required(Names names, const char* example) {
     if (!flags_.has_any(names)) {
-      const std::string_view name = *std::find_if(
-          names.begin(), names.end(), [](std::string_view each) { return !each.starts_with(kDeepspeedKeys); });
+      const std::string_view name =
+          *std::ranges::find_if(names, [](std::string_view each) { return !each.starts_with(kDeepspeedKeys); });
       draft_.refuse(launched_.line,
                     fmt::format("{} is not there; add {}", flags_.written(name), flags_.with(name, example)));
     }

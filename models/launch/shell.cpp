@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 #include "models/base/text.hpp"
@@ -472,7 +471,7 @@ class Interpreter {
       }
       RawWord each = word();
       if ((peek() == '>' || peek() == '<') && !each.text.empty() &&
-          std::all_of(each.text.begin(), each.text.end(), [](char d) { return d >= '0' && d <= '9'; })) {
+          std::ranges::all_of(each.text, [](char d) { return d >= '0' && d <= '9'; })) {
         redirect(false, output, input);  // "2>&1"
         continue;
       }

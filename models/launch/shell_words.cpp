@@ -138,7 +138,7 @@ void ShellWords::expand(std::string_view raw, int line, Fields& fields, bool who
         in_double_quotes(inside, line, fields, "$`\"\\");
       else
         fields.add(inside, true);
-      line += static_cast<int>(std::count(inside.begin(), inside.end(), '\n'));
+      line += static_cast<int>(std::ranges::count(inside, '\n'));
       i = end;
     } else if (c == '$' || c == '`') {
       i = dollar(raw, i, line, fields, whole);

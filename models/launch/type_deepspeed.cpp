@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "models/launch/typed.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "models/launch/typed.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

@@ -7,7 +7,6 @@
 
 #include "models/launch/typed.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -33,7 +32,7 @@ Value layout(const std::vector<int>& blocks) {
 
 /// "([0]*3+[1]*58)": which layers have experts; nothing where all have.
 Value layers_with_experts(const std::vector<bool>& in_layer) {
-  if (std::find(in_layer.begin(), in_layer.end(), false) == in_layer.end()) return {};
+  if (std::ranges::find(in_layer, false) == in_layer.end()) return {};
   std::string text;
   for (std::size_t i = 0, same = 0; i < in_layer.size(); i += same) {
     for (same = 1; i + same < in_layer.size() && in_layer[i + same] == in_layer[i];) ++same;
@@ -71,7 +70,7 @@ const char* mixed_precision(Dtype precision) {
 /// What Megatron-LM's GPT has otherwise than the model.
 void tell_model(Of of, std::vector<std::string>& remarks) {
   const Model& model = of.model;
-  if (std::any_of(model.attention_window.begin(), model.attention_window.end(), [](int each) { return each > 0; }))
+  if (std::ranges::any_of(model.attention_window, [](int each) { return each > 0; }))
     remarks.emplace_back("Megatron-LM's GPT attends to all earlier tokens; the model has windows, which take less.");
   if (model.activation == Activation::kRelu)
     remarks.emplace_back("Megatron-LM has no plain ReLU; its GELU takes as long.");

@@ -6,7 +6,6 @@
 #include "models/launch/titan.hpp"
 #include "models/launch/typed.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

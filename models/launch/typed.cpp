@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 namespace {

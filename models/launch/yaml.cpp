@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <yaml.h>
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>

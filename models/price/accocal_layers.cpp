@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "models/price/operators.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 
 namespace accosim {
 namespace {
@@ -15,7 +13,7 @@ constexpr Bytes kProductsWorkspace{32.0 * 1024 * 1024};  ///< of the library of 
 /// The operator that the launch belongs to, a new one where it is the first.
 Operator& operator_of(const StepLaunch& launch, Layer& layer) {
   std::vector<Operator>& all = layer.operators;
-  auto found = std::find_if(all.begin(), all.end(), [&](const Operator& op) { return op.name == launch.part; });
+  auto found = std::ranges::find_if(all, [&](const Operator& op) { return op.name == launch.part; });
   if (found == all.end()) {
     found = all.insert(found, Operator{});
     found->name = launch.part;
@@ -34,8 +32,7 @@ Layer layer_of(LayerKind kind, const StepPart& part, Dtype storage) {
 }
 
 Operator& find(Layer& layer, const char* name) {
-  return *std::find_if(layer.operators.begin(), layer.operators.end(),
-                       [&](const Operator& op) { return op.name == name; });
+  return *std::ranges::find_if(layer.operators, [&](const Operator& op) { return op.name == name; });
 }
 
 /// What the backward pass needs beside what the forward kept; the buffers are there all the time, so they are kept by

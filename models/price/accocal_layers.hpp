@@ -2,9 +2,6 @@
 // scenario.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "models/price/kernel.hpp"
 #include "models/price/operator.hpp"
 #include "models/spec/accocal_step.hpp"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "models/price/gemm.hpp"
-#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {

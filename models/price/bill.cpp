@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 
@@ -84,9 +82,8 @@ class BillMaker {
 
   std::size_t index_of(const Kernel& kernel) {
     const Bytes bytes = bytes_of(kernel);  // tells nearly all apart, and is at hand
-    const auto same = std::find_if(bill_.kernels.begin(), bill_.kernels.end(), [&](const PricedKernel& each) {
-      return each.bytes == bytes && each.kernel == kernel;
-    });
+    const auto same = std::ranges::find_if(
+        bill_.kernels, [&](const PricedKernel& each) { return each.bytes == bytes && each.kernel == kernel; });
     const auto index = static_cast<std::size_t>(same - bill_.kernels.begin());
     if (same == bill_.kernels.end()) bill_.kernels.push_back(price(kernel, bytes));
     return index;
@@ -161,8 +158,8 @@ Bill bill_of(const Layers& layers, const Device& device, Dtype compute) {
   Bill& bill = maker.bill();
   bill.layer_of.reserve(layers.size());
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const auto same = std::find_if(bill.layers.begin(), bill.layers.end(),
-                                   [&](const BilledLayer& each) { return layers[each.indices.front()] == layers[i]; });
+    const auto same = std::ranges::find_if(
+        bill.layers, [&](const BilledLayer& each) { return layers[each.indices.front()] == layers[i]; });
     const auto index = static_cast<std::size_t>(same - bill.layers.begin());
     if (same == bill.layers.end()) maker.add(layers[i]);
     bill.layers[index].indices.push_back(i);

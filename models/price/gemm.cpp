@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
 
 namespace accosim {

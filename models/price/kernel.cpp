@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/spec/device.hpp"
 #include "models/spec/training.hpp"
 
 namespace accosim {

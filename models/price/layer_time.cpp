@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/spec/device.hpp"
-#include "models/spec/training.hpp"
-
 namespace accosim {
 
 namespace {

@@ -14,9 +14,7 @@
 #include "models/price/operators.hpp"
 #include "models/price/tensor_messages.hpp"
 #include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -448,7 +446,7 @@ Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, cons
     const auto index = static_cast<std::size_t>(i);
     const int window = index < model.attention_window.size() ? model.attention_window[index] : 0;
     const Kind kind{window, has_experts(model, i), recomputed};
-    auto same = std::find_if(built.begin(), built.end(), [&](const auto& each) { return each.first == kind; });
+    auto same = std::ranges::find_if(built, [&](const auto& each) { return each.first == kind; });
     if (same == built.end())
       same = built.insert(built.end(), {kind, block_layer(model, workload, z, window, std::get<1>(kind), recomputed)});
     return same->second;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "models/price/partition.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
@@ -263,7 +262,7 @@ double exchanged_at_once(const ScheduleSpec& spec, const std::vector<double>& la
     sum += layers[static_cast<std::size_t>(layer)];
   }
   const double at_once = std::ceil((spec.delay + 1.0) * fragments_of(spec, count) / spec.inner_updates);
-  return std::min(1.0, at_once * *std::max_element(fragments.begin(), fragments.end()) / sum);
+  return std::min(1.0, at_once * *std::ranges::max_element(fragments) / sum);
 }
 
 /// What a rank keeps to meet other replicas with: the outer optimizer's states in fp32, and what is sent and received.

@@ -7,9 +7,7 @@
 #include <stdexcept>
 
 #include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

@@ -22,7 +22,7 @@ std::map<double, int> tensor_sizes(const std::vector<double>& tensors) {
 }
 
 std::vector<double> zero_redundancy_shares(std::vector<double> tensors, int ranks) {
-  std::stable_sort(tensors.begin(), tensors.end(), std::greater<>());
+  std::ranges::stable_sort(tensors, std::greater<>());
   std::vector<double> shares(static_cast<std::size_t>(ranks));
   using Share = std::pair<double, int>;  // elements, rank: the least of these is next
   std::priority_queue<Share, std::vector<Share>, std::greater<>> least;
@@ -47,7 +47,7 @@ double largest_share(const Layers& layers, int ranks) {
   std::vector<double> tensors = tensors_of(layers);
   if (known.ranks == ranks && known.tensors == tensors) return known.share;
   const std::vector<double> shares = zero_redundancy_shares(tensors, ranks);
-  known = {std::move(tensors), ranks, *std::max_element(shares.begin(), shares.end())};
+  known = {std::move(tensors), ranks, *std::ranges::max_element(shares)};
   return known.share;
 }
 

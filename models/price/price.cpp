@@ -15,16 +15,9 @@
 #include "models/collectives/dispatch.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/price/stage_speed.hpp"
-#include "models/price/tensor_waits.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 

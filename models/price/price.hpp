@@ -14,12 +14,7 @@
 #include "models/price/pace.hpp"
 #include "models/price/tensor_waits.hpp"
 #include "models/price/work.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/parallel.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 

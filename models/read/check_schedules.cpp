@@ -8,12 +8,8 @@
 #include <utility>
 
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -68,8 +64,8 @@ double unit_collectives(const ScheduleSpec& spec, double steps, const Model& mod
 /// Whether the updates between two meetings may differ for ever; others are counted once they have become equal.
 bool plays_every_update(const std::optional<Cluster>& cluster, const Training& training) {
   if (training.unsteady.varies()) return true;
-  return cluster && std::any_of(cluster->nodes.begin(), cluster->nodes.end(),
-                                [](const NodeGroup& group) { return group.nics.burst > Bytes{0}; });
+  return cluster &&
+         std::ranges::any_of(cluster->nodes, [](const NodeGroup& group) { return group.nics.burst > Bytes{0}; });
 }
 
 }  // namespace
@@ -176,8 +172,8 @@ void check_own_inner_updates_of(const ScheduleSpec& spec, const Cluster& cluster
 
 void check_own_inner_updates(const std::vector<ScheduleSpec>& schedules, const std::optional<Cluster>& cluster,
                              const std::optional<Model>& model, ObjectReader& top) {
-  if (!cluster || std::none_of(cluster->nodes.begin(), cluster->nodes.end(),
-                               [](const NodeGroup& group) { return group.inner_updates.has_value(); }))
+  if (!cluster ||
+      std::ranges::none_of(cluster->nodes, [](const NodeGroup& group) { return group.inner_updates.has_value(); }))
     return;
   bool read = false;
   for (const ScheduleSpec& spec : schedules) {
@@ -207,9 +203,8 @@ void check_drawn(const std::vector<ScheduleSpec>& schedules, const std::optional
   const double steps = steps_of(cluster, training).second;
   const auto drawn = [&](const ScheduleSpec& spec) { return steps * updates_per_mark(spec); };
   // What helps the one that draws most helps all.
-  const ScheduleSpec& most =
-      *std::max_element(schedules.begin(), schedules.end(),
-                        [&](const ScheduleSpec& a, const ScheduleSpec& b) { return drawn(a) < drawn(b); });
+  const ScheduleSpec& most = *std::ranges::max_element(
+      schedules, [&](const ScheduleSpec& a, const ScheduleSpec& b) { return drawn(a) < drawn(b); });
   if (drawn(most) <= kMostDrawn) return;
   const bool local = traits_of(most).local;
   top.fail("schedules",

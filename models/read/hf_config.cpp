@@ -14,7 +14,6 @@
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
 #include "models/read/parts.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/not_modelled.hpp"
 
@@ -495,7 +494,7 @@ void refuse_unmodelled(ObjectReader& config, const ModelFamily* known) {
   if (known != nullptr && known->latent) told.emplace_back(lacking::kLatent);
   if (known != nullptr && known->released_narrow) told.emplace_back(lacking::kQuantised);
   for (const Unmodelled& entry : kUnmodelled) {
-    if (std::find(told.begin(), told.end(), entry.what) != told.end()) continue;
+    if (std::ranges::find(told, entry.what) != told.end()) continue;
     for (const JsonMember& member : config.value().members) {
       if (!matches(entry, member.key)) continue;
       const std::string value = switched_on(member.value, entry.harmless);
@@ -514,7 +513,7 @@ void check_family(ObjectReader& config) {
   const JsonValue* const type = config.find("model_type");
   const std::vector<std::string> names = family_names();
   const std::string written = type != nullptr && type->kind == JsonKind::kText ? type->text : names.front();
-  const bool known = std::find(names.begin(), names.end(), written) != names.end();
+  const bool known = std::ranges::find(names, written) != names.end();
   if (const std::string lacking = known ? "" : lacking_family(written); !lacking.empty())
     return config.fail("model_type", fmt::format("{} is not modelled yet: {}", in_quotes(written), lacking));
   refuse_unmodelled(config, known ? &family_of(written) : nullptr);

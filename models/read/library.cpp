@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <iterator>
 
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
 
@@ -57,7 +54,7 @@ void describe(LibraryEntry& entry, FileKind kind, const JsonValue& root, const s
 /// Where an architecture stands in time.
 std::ptrdiff_t place_in_time(const std::string& architecture) {
   const std::vector<std::string>& all = architectures();
-  return std::find(all.begin(), all.end(), architecture) - all.begin();
+  return std::ranges::find(all, architecture) - all.begin();
 }
 
 }  // namespace

@@ -7,16 +7,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 #include "models/read/hf_config.hpp"
-#include "models/read/overrides.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_device.hpp"
 #include "models/read/references.hpp"
@@ -120,7 +117,7 @@ std::string label_of(const JsonValue& entry) {
 }
 
 bool is_one_of(const std::vector<std::string>& only, const JsonValue& entry) {
-  const auto has = [&](const std::string& word) { return std::find(only.begin(), only.end(), word) != only.end(); };
+  const auto has = [&](const std::string& word) { return std::ranges::find(only, word) != only.end(); };
   return has(label_of(entry)) || has(text_at(entry, "name"));
 }
 
@@ -144,7 +141,7 @@ void keep_only(JsonValue& tree, const std::vector<std::string>& only) {
   const std::string written = text_at(tree, "baseline"),
                     baseline = written.empty() ? label_of(list->elements.front()) : written;
   const auto asked = [&](const JsonValue& entry) { return is_one_of(only, entry); };
-  if (std::none_of(list->elements.begin(), list->elements.end(), asked)) return;  // which is told when they are chosen
+  if (std::ranges::none_of(list->elements, asked)) return;  // which is told when they are chosen
   take_out(tree, *list, [&](const JsonValue& entry) { return !asked(entry) && label_of(entry) != baseline; });
 }
 
@@ -177,14 +174,13 @@ bool leave_out(JsonValue& tree, const std::vector<std::string>& only, const Wron
     for (std::size_t i = 0; i < list->elements.size(); ++i)
       if (const JsonValue& entry = list->elements[i]; pointer == "/schedules" + pointer_part(i)) {
         if (is_one_of(only, entry)) return false;
-        if (std::find(labels.begin(), labels.end(), label_of(entry)) != labels.end()) continue;
+        if (std::ranges::find(labels, label_of(entry)) != labels.end()) continue;
         labels.push_back(label_of(entry));
         left_out.push_back({labels.back(), why, text_at(entry, "name")});
       }
   if (labels.size() == list->elements.size()) return false;
-  take_out(tree, *list, [&](const JsonValue& entry) {
-    return std::find(labels.begin(), labels.end(), label_of(entry)) != labels.end();
-  });
+  take_out(tree, *list,
+           [&](const JsonValue& entry) { return std::ranges::find(labels, label_of(entry)) != labels.end(); });
   return true;
 }
 

@@ -8,9 +8,6 @@
 
 #include "models/base/json.hpp"
 #include "models/read/overrides.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
 #include "models/spec/shipped.hpp"
 

@@ -228,7 +228,7 @@ std::vector<std::string> schedules_with(std::string_view key) {
   for (const ScheduleTraits& row : schedules())
     if (row.takes(key)) owners.emplace_back(row.name);
   for (const ScheduleTraits& row : schedules_of_frameworks())
-    if (row.takes(key) && std::find(owners.begin(), owners.end(), row.name) == owners.end())
+    if (row.takes(key) && std::ranges::find(owners, row.name) == owners.end())
       owners.push_back(fmt::format("{} under {}", row.name, name_of(*row.under)));
   return owners;
 }
@@ -369,7 +369,7 @@ std::string other_maker(const std::string& device) {
     return digit ? next >= '0' && next <= '9' : !whole || next == '\0';
   };
   for (const Maker& maker : other_makers())
-    if (std::any_of(maker.names.begin(), maker.names.end(), begins)) return maker.what;
+    if (std::ranges::any_of(maker.names, begins)) return maker.what;
   return {};
 }
 

@@ -146,10 +146,10 @@ void apply_set(JsonValue& tree, const std::string& set, Diagnostics& diagnostics
   std::vector<std::string> places = expanded(tree, *keys, origin, diagnostics);
   if (value->kind == JsonKind::kNull && places.size() > 1) {  // from those that have it
     const auto lacks = [&](const std::string& each) { return at_pointer(tree, each) == nullptr; };
-    if (!std::all_of(places.begin(), places.end(), lacks)) std::erase_if(places, lacks);
+    if (!std::ranges::all_of(places, lacks)) std::erase_if(places, lacks);
   }
   // From the last on, as what is taken out of a list moves those behind it.
-  if (value->kind == JsonKind::kNull) std::reverse(places.begin(), places.end());
+  if (value->kind == JsonKind::kNull) std::ranges::reverse(places);
   for (const std::string& each : places) set_at(tree, each, *value, origin, diagnostics);
 }
 

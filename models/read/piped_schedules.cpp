@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "models/base/text.hpp"
-#include "models/read/other_words.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/spec/frameworks.hpp"
 

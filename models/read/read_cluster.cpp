@@ -51,9 +51,9 @@ bool has_ring(const std::vector<std::vector<int>>& links) {
 /// (2 / n)^c' with c' for the n that there are is (4 / n)^c.
 std::string with_bridges(const std::vector<std::vector<int>>& links) {
   const auto in_pair = [](const std::vector<int>& of_one) {
-    return std::count_if(of_one.begin(), of_one.end(), [](int each) { return each > 0; }) == 1;
+    return std::ranges::count_if(of_one, [](int each) { return each > 0; }) == 1;
   };
-  if (!std::all_of(links.begin(), links.end(), in_pair)) return "";
+  if (!std::ranges::all_of(links, in_pair)) return "";
   const double n = static_cast<double>(links.size()), part = std::log(n / 4) / std::log(n / 2);
   return fmt::format(R"(; half of a ring's steps go over the bridges then, so write "crowding": {})",
                      part == 0 ? std::string("0") : fmt::format("{:.2f} times the kind's", part));
@@ -303,7 +303,7 @@ void check_abilities(ObjectReader& reader, const NodeGroup& group, const Trainin
 
 /// The architecture of a node's GPUs; of unlike ones the oldest.
 std::string oldest_of(const std::vector<Device>& devices) {
-  const auto oldest = std::min_element(devices.begin(), devices.end(), [](const Device& a, const Device& b) {
+  const auto oldest = std::ranges::min_element(devices, [](const Device& a, const Device& b) {
     return generation_of(a.architecture) < generation_of(b.architecture);
   });
   return oldest == devices.end() ? std::string() : oldest->architecture;
@@ -361,7 +361,7 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
   if (reader.has("pcie_bandwidth")) group.pcie = reader.bandwidth("pcie_bandwidth");
   if (reader.has("host_memory_bandwidth")) group.host_memory = reader.bandwidth("host_memory_bandwidth");
   const std::string architecture = oldest_of(group.devices);
-  const bool reduces = std::all_of(group.devices.begin(), group.devices.end(), has_reducing_switch);
+  const bool reduces = std::ranges::all_of(group.devices, has_reducing_switch);
   const bool inside = read_part(
       reader, "intra", [&](ObjectReader& intra) { group.intra = read_intra(intra, group.gpus, architecture, reduces); },
       intra_words());
@@ -426,7 +426,7 @@ std::string read_currency(ObjectReader& reader, const std::vector<NodeGroup>& gr
 void check_prices(ObjectReader& cluster, const std::vector<NodeGroup>& groups, const std::vector<JsonValue>& values) {
   const auto counts = [](const NodeGroup& group) { return group.count > 0; };
   const auto priced = [&](const NodeGroup& group) { return counts(group) && group.price_per_gpu_hour; };
-  if (std::none_of(groups.begin(), groups.end(), priced)) return;
+  if (std::ranges::none_of(groups, priced)) return;
   for (std::size_t i = 0; i < groups.size(); ++i)
     if (counts(groups[i]) && values[i].kind == JsonKind::kObject && values[i].find("price_per_gpu_hour") == nullptr)
       cluster.diagnostics().add(values[i].origin, cluster.pointer("nodes") + pointer_part(i) + "/price_per_gpu_hour",

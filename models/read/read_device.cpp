@@ -71,7 +71,7 @@ KernelCurve read_curve(ObjectReader& table, const char* key) {
     if (names.empty()) table.fail(key, std::string("is empty; ") + kForm);
   });
   if (!said) table.fail(key, std::string("missing; ") + kForm);
-  std::sort(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.elements < b.elements; });
+  std::ranges::sort(curve, [](const auto& a, const auto& b) { return a.elements < b.elements; });
   return curve;
 }
 
@@ -133,14 +133,12 @@ std::vector<KernelTable> read_kernel_tables(ObjectReader& device) {
 constexpr Range kFlops{0, 1e24};
 
 FitQuality read_quality(ObjectReader& reader) {
-  FitQuality quality;
-  quality.spread = reader.number("spread", kSpread, 0);
-  quality.samples = reader.integer("samples", 0, kMaxInteger, 0);
-  quality.least = reader.number("least_flops", kFlops, 0);
-  quality.most = reader.number("most_flops", kFlops, 0);
-  quality.inherited = reader.boolean("inherited", false);
-  quality.other_generation = reader.boolean("other_generation", false);
-  return quality;
+  return FitQuality{.spread = reader.number("spread", kSpread, 0),
+                    .samples = reader.integer("samples", 0, kMaxInteger, 0),
+                    .least = reader.number("least_flops", kFlops, 0),
+                    .most = reader.number("most_flops", kFlops, 0),
+                    .inherited = reader.boolean("inherited", false),
+                    .other_generation = reader.boolean("other_generation", false)};
 }
 
 template <class Fit>

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,12 +48,12 @@ NcclRelease usual_release(const Training& training, const Cluster& cluster) {
 }
 
 bool all_groups(const Cluster& cluster, bool (*holds)(const NodeGroup&)) {
-  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), holds);
+  return std::ranges::all_of(cluster.nodes, holds);
 }
 
 /// A switch inside the node that reduces.
 bool reduces(const NodeGroup& group) {
-  const bool hopper = std::all_of(group.devices.begin(), group.devices.end(), [](const Device& device) {
+  const bool hopper = std::ranges::all_of(group.devices, [](const Device& device) {
     return device.architecture == "hopper" || device.architecture == "blackwell";
   });
   return hopper && group.gpus > 2 && group.intra.nvls.efficiency > 0;
@@ -69,7 +68,7 @@ bool is_beside(const NodeGroup& group) {
 }
 bool is_one_node(const Cluster& cluster) { return node_count(cluster) == 1; }
 bool any_has_simple_alone(const Cluster& cluster) {
-  return std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+  return std::ranges::any_of(cluster.nodes, [&](const NodeGroup& group) {
     return has_simple_alone(group.nics.kind, capability_of(group), cluster.nccl.minor);
   });
 }
@@ -115,7 +114,7 @@ std::string read_name(ObjectReader& reader, const char* key, const std::vector<s
   if (!reader.has(key)) return {};
   const std::string name = lower(reader.text(key, {}, 40));
   if (!reader.good(key)) return {};
-  if (std::find(names.begin(), names.end(), name) != names.end()) return name;
+  if (std::ranges::find(names, name) != names.end()) return name;
   reader.fail(key, fmt::format("{} is none of NCCL's; write {}", in_quotes(name), in_words(names, " or ")));
   return {};
 }
@@ -141,7 +140,7 @@ void read_graphs(ObjectReader& cluster, Cluster& into) {
   if (!cluster.has("nccl_graph")) return;
   constexpr int kRing = 4, kTrees = 3;
   const auto own = [](const NodeGroup& group) { return group.nics.kind == kOwnRings; };
-  if (node_count(into) < 2 || std::any_of(into.nodes.begin(), into.nodes.end(), own))
+  if (node_count(into) < 2 || std::ranges::any_of(into.nodes, own))
     return cluster.fail("nccl_graph", "is of NCCL between nodes, which this cluster has not; leave it out");
   constexpr const char* kExample =
       "Pattern 4, crossNic 0, nChannels 8, bw 24.000000/24.000000, type NVL/PXB, sameChannels 1";

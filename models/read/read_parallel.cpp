@@ -59,7 +59,7 @@ std::string undivided(const Model& model, int ranks) {
   if (heads % ranks != 0) return fmt::format("{} attention heads", heads);
   if (own % ranks != 0 && ranks % own != 0) return fmt::format("{} key-value heads", own);
   const Experts& experts = model.experts;
-  const bool dense = std::count(experts.in_layer.begin(), experts.in_layer.end(), true) < model.num_hidden_layers;
+  const bool dense = std::ranges::count(experts.in_layer, true) < model.num_hidden_layers;
   if (dense && inner % ranks != 0) return fmt::format("an intermediate_size of {}", inner);
   if (experts.inner_size % ranks != 0) return fmt::format("experts of an inner size of {}", experts.inner_size);
   if (experts.shared_inner_size % ranks != 0)
@@ -303,7 +303,7 @@ void check_blocks(const Reading& of, const std::vector<double>& listed) {
                                            "the order in which a micro-batch passes them",
                                            listed.size(), of.parallel.pipeline, of.parallel.chunks,
                                            of.parallel.chunks > 1 ? "s" : "", runs));
-  if (std::any_of(listed.begin(), listed.end(), [](double each) { return each != std::floor(each); }))
+  if (std::ranges::any_of(listed, [](double each) { return each != std::floor(each); }))
     return of.reader.fail(key, "lists parts of a block; write whole numbers");
   if (std::any_of(listed.begin() + 1, listed.end() - 1, [](double each) { return each == 0; }))
     return of.reader.fail(
@@ -365,7 +365,7 @@ void read_order(const Reading& of) {
                                                "nearest ranks first",
                                                error.what()));
   }
-  const auto first = std::find_if(of.parallel.order.begin(), of.parallel.order.end(), [&](Dim each) {
+  const auto first = std::ranges::find_if(of.parallel.order, [&](Dim each) {
     return each != Dim::kContext && (each != Dim::kPipeline || of.parallel.pipeline > 1);
   });
   if (of.parallel.tensor > 1 && *first != Dim::kTensor)
@@ -451,8 +451,8 @@ Unlike unlike_in(const NodeGroup& group, int ranks) {
 }
 
 bool nodes_split(const Cluster& cluster, int ranks) {
-  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(),
-                     [&](const NodeGroup& group) { return group.gpus % ranks == 0 && !unlike_in(group, ranks); });
+  return std::ranges::all_of(
+      cluster.nodes, [&](const NodeGroup& group) { return group.gpus % ranks == 0 && !unlike_in(group, ranks); });
 }
 
 /// Ranks that split tensors are GPUs of one node, and of one device.
@@ -605,8 +605,8 @@ int read_own_chunks(ObjectReader& schedule, const Training& training, const std:
 bool check_pipeline_steps(Training& training, const Cluster& cluster, ObjectReader& top) {
   const std::size_t before = top.diagnostics().errors.size();
   const Parallel& parallel = training.parallel;
-  const bool own_steps = std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
-                                     [](const NodeGroup& group) { return !group.accumulation_steps.empty(); });
+  const bool own_steps =
+      std::ranges::any_of(cluster.nodes, [](const NodeGroup& group) { return !group.accumulation_steps.empty(); });
   if (!own_steps) group_micro_batches(training);
   const bool groups = parallel.pipeline > 1 && parallel.schedule == PipelineSchedule::kInterleaved;
   if (groups && training.gradient_accumulation_steps > 0) check_steps(training, cluster, top);
@@ -617,7 +617,7 @@ bool holds_replicas(const Cluster& cluster, Island island, const Parallel& paral
   switch (island) {
     case Island::kNode: return parallel.pipeline == 1;
     case Island::kGroup:
-      return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+      return std::ranges::all_of(cluster.nodes, [&](const NodeGroup& group) {
         return group.count * group.gpus % model_ranks_of(parallel) == 0;
       });
     default: return true;
@@ -659,7 +659,7 @@ void check_replicas(const std::vector<ScheduleSpec>& schedules, const Training& 
     if (find_schedule(spec.name) == nullptr) continue;
     const Island island = island_of(spec);
     if (!holds_replicas(cluster, island, training.parallel)) continue;  // which has been said
-    if (std::find(seen.begin(), seen.end(), island) != seen.end()) continue;
+    if (std::ranges::find(seen, island) != seen.end()) continue;
     seen.push_back(island);
     const std::string unlike = unlike_ranks(training, cluster, island);
     if (unlike.empty()) continue;

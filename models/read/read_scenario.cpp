@@ -162,13 +162,13 @@ Scenario read_scenario(JsonValue& tree, const std::string& path, Diagnostics& di
 
   std::vector<std::string> labels;
   for (const ScheduleSpec& spec : scenario.schedules) {
-    const bool known = std::find(labels.begin(), labels.end(), spec.label) != labels.end();
+    const bool known = std::ranges::find(labels, spec.label) != labels.end();
     if (!spec.label.empty() && !known) labels.push_back(spec.label);
   }
   scenario.published = read_published(top, labels);
   if (!labels.empty()) {
     scenario.baseline = top.text("baseline", labels.front());
-    if (top.good("baseline") && std::find(labels.begin(), labels.end(), scenario.baseline) == labels.end()) {
+    if (top.good("baseline") && std::ranges::find(labels, scenario.baseline) == labels.end()) {
       const bool is_one = find_schedule(scenario.baseline) != nullptr;
       top.fail("baseline",
                fmt::format("{} is the label of no schedule{}{}", in_quotes(scenario.baseline),

@@ -30,7 +30,7 @@ int most_own_blocks(const Model& model, const Parallel& parallel) {
   if (parallel.blocks.empty()) return model.num_hidden_layers;
   std::vector<int> own(static_cast<std::size_t>(parallel.pipeline), 0);
   for (std::size_t run = 0; run < parallel.blocks.size(); ++run) own[run % own.size()] += parallel.blocks[run];
-  return *std::max_element(own.begin(), own.end());
+  return *std::ranges::max_element(own);
 }
 
 /// Which blocks "full" and "full_early_stop" are of. Precondition: training.parallel has been read.
@@ -60,7 +60,7 @@ RecomputedBlocks read_recomputed_blocks(ObjectReader& reader, const Training& tr
   const std::vector<int>& chunks = training.parallel.blocks;
   const bool split = !chunks.empty();
   hold(kEvery, blocks.every, most_own_blocks(*model, training.parallel), split ? "the largest stage" : "the model");
-  hold(kFirst, blocks.first, split ? *std::max_element(chunks.begin(), chunks.end()) : model->num_hidden_layers,
+  hold(kFirst, blocks.first, split ? *std::ranges::max_element(chunks) : model->num_hidden_layers,
        split ? "the largest chunk" : "the model");
   return blocks;
 }
@@ -159,7 +159,7 @@ std::vector<LoraTarget> read_targets(ObjectReader& reader) {
                                    in_quotes(each->text, 40), fmt::join(kNames<LoraTarget>, "\", \"")));
     targets.insert(targets.end(), meant.begin(), meant.end());
   }
-  std::sort(targets.begin(), targets.end());
+  std::ranges::sort(targets);
   targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
   return targets;
 }
@@ -288,8 +288,7 @@ void share_global_batch(Training& training, const Cluster& cluster, ObjectReader
   if (batch == nullptr || batch->kind != JsonKind::kNumber) return;
   if (!(batch->number >= 1 && batch->number <= kMaxInteger)) return;  // which has been said
   ObjectReader reader(*value, "/training", top.diagnostics());
-  if (std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
-                  [](const NodeGroup& group) { return !group.accumulation_steps.empty(); }))
+  if (std::ranges::any_of(cluster.nodes, [](const NodeGroup& group) { return !group.accumulation_steps.empty(); }))
     return reader.fail(kBatch,
                        "is of replicas that do equally many micro-batches, and a node group has "
                        "gradient_accumulation_steps of its own; write those of the training in its place");

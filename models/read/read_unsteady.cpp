@@ -36,7 +36,7 @@ std::vector<SequenceLengths::Bar> read_histogram(ObjectReader& reader) {
     sum += weight;
   }
   if (!bars.empty() && sum <= 0) reader.fail("histogram", "has no weight above 0; write how many are of each length");
-  std::sort(bars.begin(), bars.end(), [](const auto& a, const auto& b) { return a.tokens < b.tokens; });
+  std::ranges::sort(bars, [](const auto& a, const auto& b) { return a.tokens < b.tokens; });
   const auto twice =
       std::adjacent_find(bars.begin(), bars.end(), [](const auto& a, const auto& b) { return a.tokens == b.tokens; });
   if (twice != bars.end())
@@ -114,7 +114,7 @@ std::vector<int> read_ranks(ObjectReader& reader) {
                                          : std::vector<double>();
   for (const double each : listed)
     if (each == std::floor(each)) ranks.push_back(static_cast<int>(each));
-  std::sort(ranks.begin(), ranks.end());
+  std::ranges::sort(ranks);
   const bool twice = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
   if (reader.good("ranks") && (ranks.empty() || twice || ranks.size() != listed.size()))
     reader.fail("ranks",

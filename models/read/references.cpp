@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <system_error>
@@ -16,7 +14,6 @@
 #include "models/base/standard_input.hpp"
 #include "models/base/text.hpp"
 #include "models/read/other_words.hpp"
-#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {
@@ -45,7 +42,7 @@ std::vector<std::string> files_in(const fs::path& directory, FileKind kind, bool
     if (file.extension() == ".json" && looks_like(file.string(), kind))
       names.push_back(with_extension ? file.filename().string() : file.stem().string());
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -126,7 +123,7 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
   }
   const Place beside = place_of(text + ".json");
   const std::string identity = identity_of(beside.path);
-  const bool open = std::any_of(stack_.begin(), stack_.end(), [&](const Open& o) { return o.identity == identity; });
+  const bool open = std::ranges::any_of(stack_, [&](const Open& o) { return o.identity == identity; });
   if (!open && exists(beside.path)) return beside;
   const std::vector<ShippedFile> shipped = shipped_as(kind, text);
   if (shipped.size() == 1) return Place{(fs::path(data_dir()) / shipped[0].path).string(), shipped[0].path};
@@ -207,7 +204,7 @@ std::optional<JsonValue> References::enter(const JsonValue& reference, FileKind 
   }
   const std::string identity = identity_of(place->path);
   const auto same = [&](const Open& open) { return open.identity == identity; };
-  const auto circle = std::find_if(stack_.begin(), stack_.end(), same);
+  const auto circle = std::ranges::find_if(stack_, same);
   if (circle != stack_.end()) {
     std::string chain;
     for (auto open = circle; open != stack_.end(); ++open) chain += printable(open->shown, 200) + " -> ";

@@ -1,7 +1,5 @@
 #include "models/read/scenario_tree.hpp"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "models/read/overrides.hpp"
@@ -9,7 +7,6 @@
 #include "models/read/read_scenario.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 namespace {

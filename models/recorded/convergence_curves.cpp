@@ -46,9 +46,8 @@ Algorithm read_algorithm(ObjectReader& reader, const std::vector<Algorithm>& bef
   constexpr std::size_t kMostSeeds = 10'000;
   for (const JsonValue* curve : reader.list("curves", 1, kMostSeeds)) one.curves.push_back(points_of(*curve));
   const bool as_many = before.empty() || before.front().curves.size() == one.curves.size();
-  const bool good = std::all_of(one.curves.begin(), one.curves.end(), [&](const auto& curve) {
-    return curve.size() >= 2 && same_updates(curve, one.curves.front());
-  });
+  const bool good = std::ranges::all_of(
+      one.curves, [&](const auto& curve) { return curve.size() >= 2 && same_updates(curve, one.curves.front()); });
   if (reader.good() && !(as_many && good))
     reader.fail("curves",
                 "are not a list of [updates, samples, loss] for each seed, of as many seeds for every algorithm and at "
@@ -129,7 +128,7 @@ CurvePanel over_the_first(const MeasuredCurves& measured, const std::vector<Seri
   for (std::size_t a = 1; a < measured.algorithms.size(); ++a) {
     const std::vector<Estimate> estimates = differences(measured.algorithms[a], base);
     // Of one whose updates are the base's there is nothing to see.
-    if (std::all_of(estimates.begin(), estimates.end(), [](const Estimate& e) { return e.value == 0; })) continue;
+    if (std::ranges::all_of(estimates, [](const Estimate& e) { return e.value == 0; })) continue;
     ChartCurve curve{measured.algorithms[a].name, looks[a], {}, {}, {}};
     for (std::size_t i = 0; i < estimates.size(); ++i) {
       curve.points.push_back({base.curves.front()[i].updates, estimates[i].value});

@@ -88,20 +88,18 @@ void read_options(ObjectReader& options, MeasuredRun& run) {
 }
 
 MeasuredUpdate read_update(ObjectReader& reader) {
-  MeasuredUpdate update;
-  update.duration = Seconds{reader.number("seconds", kTime)};
-  update.samples = reader.whole("samples", 0, kMostCounted);
+  MeasuredUpdate update{.duration = Seconds{reader.number("seconds", kTime)},
+                        .samples = reader.whole("samples", 0, kMostCounted)};
   read_number_or_null(reader, "loss");
   return update;
 }
 
 MeasuredSpan read_span(ObjectReader& reader, int ranks) {
-  MeasuredSpan span;
-  span.rank = reader.integer("rank", 0, ranks - 1);
-  span.communication = reader.one_of("lane", {"compute", "communication"}, "") == "communication";
-  span.label = reader.text("label");
-  span.begin = Seconds{reader.number("begin_s", kClock)};
-  span.end = Seconds{reader.number("end_s", kClock)};
+  MeasuredSpan span{.rank = reader.integer("rank", 0, ranks - 1),
+                    .communication = reader.one_of("lane", {"compute", "communication"}, "") == "communication",
+                    .label = reader.text("label"),
+                    .begin = Seconds{reader.number("begin_s", kClock)},
+                    .end = Seconds{reader.number("end_s", kClock)}};
   if (reader.good() && span.end < span.begin) reader.fail("end_s", "is before begin_s; make the run again");
   reader.find("update");
   return span;
@@ -113,7 +111,7 @@ void check_lanes(MeasuredRun& run, ObjectReader& top) {
   std::vector<std::size_t> order(run.spans.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto lane = [&](std::size_t i) { return std::pair(run.spans[i].rank, run.spans[i].communication); };
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     return std::tuple(lane(a), run.spans[a].begin.value) < std::tuple(lane(b), run.spans[b].begin.value);
   });
   for (std::size_t i = 1; i < order.size() && !top.diagnostics().enough(); ++i) {
@@ -196,7 +194,7 @@ MeasuredRun read_measured_run(const std::string& text, const std::string& name) 
     if (!top.diagnostics().errors.empty()) return;
     const std::vector<MeasuredUpdate> updates = steady(run, block_of(run));
     const auto moved = [](const MeasuredUpdate& update) { return update.samples > 0; };
-    if (std::none_of(updates.begin(), updates.end(), moved))
+    if (std::ranges::none_of(updates, moved))
       top.fail("updates", fmt::format("holds no steady update with samples ({} of {} are left out); make the run with "
                                       "more --updates",
                                       std::min<std::size_t>(static_cast<std::size_t>(run.left_out), run.updates.size()),
@@ -209,7 +207,7 @@ MeasuredRun read_measured_run(const std::string& text, const std::string& name) 
 
 Seconds update_time(const MeasuredRun& run) {
   std::vector<double> times = steady_times(run);
-  std::sort(times.begin(), times.end());
+  std::ranges::sort(times);
   const std::size_t cut = times.size() / 10;
   double sum = 0;
   for (std::size_t i = cut; i < times.size() - cut; ++i) sum += times[i];

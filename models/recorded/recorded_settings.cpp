@@ -29,7 +29,7 @@ bool holds_values(const JsonValue& value) { return !value.elements.empty() || !v
 
 /// A list of scalars (lengths, shares) is one value.
 bool is_list_of_parts(const JsonValue& value) {
-  return value.kind == JsonKind::kArray && std::any_of(value.elements.begin(), value.elements.end(), holds_values);
+  return value.kind == JsonKind::kArray && std::ranges::any_of(value.elements, holds_values);
 }
 
 /// Another model or device: that its parts differ too is no news.
@@ -70,8 +70,7 @@ class Comparison {
   /// By their labels where all have one, else by their places.
   void compare_elements(const std::string& pointer, const JsonValue& a, const JsonValue& b) {
     const auto has_label = [](const JsonValue& element) { return text_at(element, "label") != nullptr; };
-    const bool labelled = std::all_of(a.elements.begin(), a.elements.end(), has_label) &&
-                          std::all_of(b.elements.begin(), b.elements.end(), has_label);
+    const bool labelled = std::ranges::all_of(a.elements, has_label) && std::ranges::all_of(b.elements, has_label);
     std::vector<bool> met(b.elements.size(), false);
     for (std::size_t i = 0; i < a.elements.size(); ++i) {
       std::size_t k = i;

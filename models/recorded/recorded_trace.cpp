@@ -87,8 +87,8 @@ class TraceReader {
   std::vector<RecordedSchedule> take() {
     for (RecordedSchedule& schedule : schedules_)
       for (RecordedRank& rank : schedule.ranks)
-        std::stable_sort(rank.marks.begin(), rank.marks.end(),
-                         [](const RecordedMark& a, const RecordedMark& b) { return a.time < b.time; });
+        std::ranges::stable_sort(rank.marks,
+                                 [](const RecordedMark& a, const RecordedMark& b) { return a.time < b.time; });
     return std::move(schedules_);
   }
 
@@ -120,7 +120,7 @@ class TraceReader {
     const std::string name = args == nullptr ? "" : text_of(args->find("name"));
     const std::optional<ProcessName> rank = rank_of(name);
     if (!rank || !event.good() || processes_.count(pid) > 0) return;
-    const auto known = std::find_if(schedules_.begin(), schedules_.end(), [&](const RecordedSchedule& one) {
+    const auto known = std::ranges::find_if(schedules_, [&](const RecordedSchedule& one) {
       return one.label == rank->label && one.measured == rank->measured;
     });
     const auto index = static_cast<std::size_t>(known - schedules_.begin());
@@ -220,8 +220,7 @@ std::vector<RecordedSchedule> read_recorded_trace(std::string_view text, const s
     if (schedules.empty() && diagnostics.errors.empty()) top.fail("traceEvents", "names no rank; write the trace anew");
   }
   for (const RecordedSchedule& schedule : schedules)
-    if (std::any_of(schedule.ranks.begin(), schedule.ranks.end(),
-                    [](const RecordedRank& rank) { return rank.marks.size() < 2; }))
+    if (std::ranges::any_of(schedule.ranks, [](const RecordedRank& rank) { return rank.marks.size() < 2; }))
       top.fail("traceEvents", fmt::format("hold fewer than two ends of updates of a rank of {}; write the trace with "
                                           "--trace-updates 2 or more",
                                           in_quotes(schedule.label)));

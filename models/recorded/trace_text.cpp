@@ -49,7 +49,7 @@ std::string_view trimmed(std::string_view text) {
 
 /// As many lines as `text` has, and blanks as long as its last: what follows keeps its place.
 std::string blanks_for(std::string_view text) {
-  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
   const std::size_t last = text.rfind('\n');
   return std::string(lines, '\n') + std::string(text.size() - (last == std::string_view::npos ? 0 : last + 1), ' ');
 }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/spec/model.hpp"
-
 namespace accosim {
 namespace {
 
@@ -189,8 +187,7 @@ std::vector<StepLaunch> accocal_micro_batch(const AccocalSizes& z) {
 }
 
 std::string not_for_accocal(const Model& model) {
-  const bool local =
-      std::any_of(model.attention_window.begin(), model.attention_window.end(), [](int window) { return window > 0; });
+  const bool local = std::ranges::any_of(model.attention_window, [](int window) { return window > 0; });
   if (!model.learned_positions) return "has rotary positions; accocal's model has learned ones";
   if (!model.tie_word_embeddings) return "has a head of its own; accocal's is the embedding";
   if (!model.causal || local) return "has an attention that is not full and causal";

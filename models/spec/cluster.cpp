@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
 #include "models/base/text.hpp"
 
@@ -39,9 +38,8 @@ int listed_index(const Cluster& cluster, int group) {
 
 std::string device_name(const Cluster& cluster, const Device& device) {
   const auto other = [&](const Device& d) { return d.name == device.name && d.slowdown != device.slowdown; };
-  const bool ambiguous = std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
-    return std::any_of(group.devices.begin(), group.devices.end(), other);
-  });
+  const bool ambiguous = std::ranges::any_of(
+      cluster.nodes, [&](const NodeGroup& group) { return std::ranges::any_of(group.devices, other); });
   if (!ambiguous || device.slowdown == 1) return device.name;
   return fmt::format("{} ({:.3g} times slower)", device.name, device.slowdown);
 }
@@ -68,17 +66,15 @@ std::optional<double> price_per_hour(const Cluster& cluster) {
 }
 
 bool all_have_own_steps(const Cluster& cluster) {
-  return std::none_of(cluster.nodes.begin(), cluster.nodes.end(),
-                      [](const NodeGroup& group) { return group.accumulation_steps.empty(); });
+  return std::ranges::none_of(cluster.nodes, [](const NodeGroup& group) { return group.accumulation_steps.empty(); });
 }
 
 bool identical_ranks(const Cluster& cluster) {
   const NodeGroup& first = cluster.nodes.front();
-  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+  return std::ranges::all_of(cluster.nodes, [&](const NodeGroup& group) {
     return group.micro_batch_size == first.micro_batch_size && group.accumulation_steps == first.accumulation_steps &&
            group.precision == first.precision && group.attention == first.attention &&
-           std::all_of(group.devices.begin(), group.devices.end(),
-                       [&](const Device& device) { return device == first.devices.front(); });
+           std::ranges::all_of(group.devices, [&](const Device& device) { return device == first.devices.front(); });
   });
 }
 
@@ -91,9 +87,8 @@ bool mixes_gpus(const Cluster& cluster) {
     alike.slowdown = first.slowdown;
     return !(alike == first);
   };
-  return std::any_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
-    return std::any_of(group.devices.begin(), group.devices.end(), other);
-  });
+  return std::ranges::any_of(cluster.nodes,
+                             [&](const NodeGroup& group) { return std::ranges::any_of(group.devices, other); });
 }
 
 std::string unequal_in_words(const std::vector<NodeGroup>& groups, bool whole_groups) {

@@ -8,7 +8,6 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
@@ -33,10 +32,8 @@ Seconds read_latency(ObjectReader& reader) {
 }
 
 LinkQuality read_quality(ObjectReader& reader) {
-  LinkQuality quality;
-  quality.spread = reader.number("spread", kSpread);
-  quality.spread_small = reader.number("spread_small", kSpread);
-  return quality;
+  return LinkQuality{.spread = reader.number("spread", kSpread),
+                     .spread_small = reader.number("spread_small", kSpread)};
 }
 
 IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::string& generation) {
@@ -135,7 +132,7 @@ void read_boards(ObjectReader& top, std::vector<IntraLink>& boards) {
     const std::string kind = member.key;
     read_each(kinds, kind.c_str(), [&](ObjectReader& reader, const std::string& generation) {
       const std::vector<std::string>& known = architectures();
-      if (std::find(known.begin(), known.end(), generation) == known.end())
+      if (std::ranges::find(known, generation) == known.end())
         kinds.fail(kind.c_str(), fmt::format("has no generation of GPUs {}; write {}", in_quotes(generation, 40),
                                              in_words(known, " or ")));
       boards.push_back(read_intra(reader, kind, generation));
@@ -156,7 +153,7 @@ Constants read_constants(JsonDocument document) {
   read_each(top, "nics",
             [&](ObjectReader& reader, const std::string& kind) { constants.nics.push_back(read_nics(reader, kind)); });
   const auto is_lone = [](const IntraLink& link) { return link.kind == kLoneGpuKind; };
-  if (top.good("intra") && std::none_of(constants.intra.begin(), constants.intra.end(), is_lone))
+  if (top.good("intra") && std::ranges::none_of(constants.intra, is_lone))
     top.fail("intra", fmt::format("lacks \"{}\", whose launches nodes of one GPU take; add it", kLoneGpuKind));
   if (JsonValue* const overheads = top.find("overheads")) {
     ObjectReader reader(*overheads, top.pointer("overheads"), diagnostics);

@@ -23,8 +23,8 @@ int capability_of(const std::string& architecture) {
 
 int generation_of(const std::string& architecture) {
   const std::vector<std::string>& all = architectures();
-  const auto at = std::find(all.begin(), all.end(), architecture);
-  return static_cast<int>((at == all.end() ? std::find(all.begin(), all.end(), "ampere") : at) - all.begin());
+  const auto at = std::ranges::find(all, architecture);
+  return static_cast<int>((at == all.end() ? std::ranges::find(all, "ampere") : at) - all.begin());
 }
 
 bool runs_on(const std::string& architecture, Attention attention) {

@@ -1,10 +1,8 @@
 #include "models/spec/fabrics.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
 
 namespace accosim {

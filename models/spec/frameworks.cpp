@@ -4,10 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
-
 namespace accosim {
 namespace {
 
@@ -151,7 +147,7 @@ Recompute whole_blocks(Framework framework) {
 RecomputedBlocks some_blocks(const Training& training, int blocks, int part) {
   if (training.framework != Framework::kMegatron) return {part, 1};
   const std::vector<int>& shares = training.parallel.blocks;
-  const int most = shares.empty() ? blocks : *std::max_element(shares.begin(), shares.end());
+  const int most = shares.empty() ? blocks : *std::ranges::max_element(shares);
   const int first = (most + part - 1) / part;
   return first < most ? RecomputedBlocks{1, 1, first} : RecomputedBlocks{};
 }

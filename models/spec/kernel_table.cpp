@@ -13,7 +13,7 @@ double log_line(const KernelPoint& a, const KernelPoint& b, double elements) {
 
 /// Points of nearly one size as one.
 KernelCurve merged(std::vector<KernelPoint> samples) {
-  std::sort(samples.begin(), samples.end(), [](const KernelPoint& a, const KernelPoint& b) {
+  std::ranges::sort(samples, [](const KernelPoint& a, const KernelPoint& b) {
     return a.elements != b.elements ? a.elements < b.elements : a.time < b.time;
   });
   KernelCurve curve;

@@ -43,7 +43,7 @@ std::int64_t parameters_with(const Model& model, std::int64_t each) {
   const std::int64_t token_table = std::int64_t{model.vocab_size} * hidden;
   const std::int64_t position_table = model.learned_positions ? model.max_position_embeddings * hidden : 0;
   const std::int64_t head = model.tie_word_embeddings ? 0 : token_table;
-  const std::int64_t with = std::count(experts.in_layer.begin(), experts.in_layer.end(), true);
+  const std::int64_t with = std::ranges::count(experts.in_layer, true);
   return token_table + position_table +
          model.num_hidden_layers * (norms_of_block(model) * norm + attention_parameters(model)) + with * routed +
          (model.num_hidden_layers - with) * mlp_parameters(model, model.intermediate_size) + norm + head;

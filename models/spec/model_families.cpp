@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/spec/model.hpp"
-
 namespace accosim {
 namespace {
 

@@ -28,7 +28,7 @@ int size_at(const Layout& layout, Dim dimension, const GridCoordinates& of) {
 int ranks_in(const Layout& layout, int shards) { return shards * layout.size(Dim::kExpert) * model_ranks_of(layout); }
 
 void put_last(Layout& layout, Dim dimension) {
-  const auto place = std::find(layout.order.begin(), layout.order.end(), dimension);
+  const auto place = std::ranges::find(layout.order, dimension);
   std::rotate(place, place + 1, layout.order.end());
 }
 
@@ -107,7 +107,7 @@ std::vector<int> members_at(const Layout& layout, const Ranks& ranks, const Grid
 std::array<Dim, kDims> order_of(std::string_view text) {
   std::vector<Dim> order;
   const auto add = [&](Dim dimension) {
-    if (std::find(order.begin(), order.end(), dimension) != order.end())
+    if (std::ranges::find(order, dimension) != order.end())
       throw std::invalid_argument("a dimension is twice in the order " + std::string(text));
     order.push_back(dimension);
   };
@@ -128,9 +128,9 @@ std::array<Dim, kDims> order_of(std::string_view text) {
     begin = end + 1;
   }
   for (int d = 0; d < kDims; ++d)
-    if (std::find(order.begin(), order.end(), static_cast<Dim>(d)) == order.end()) order.push_back(static_cast<Dim>(d));
+    if (std::ranges::find(order, static_cast<Dim>(d)) == order.end()) order.push_back(static_cast<Dim>(d));
   std::array<Dim, kDims> all{};
-  std::copy(order.begin(), order.end(), all.begin());
+  std::ranges::copy(order, all.begin());
   return all;
 }
 
@@ -144,7 +144,7 @@ Layout islands_of(Layout each, const std::vector<int>& ranks) {
     shards.push_back(size / least);
   }
   each.size(Dim::kReplica) = static_cast<int>(shards.size());
-  each.size(Dim::kShard) = *std::max_element(shards.begin(), shards.end());
+  each.size(Dim::kShard) = *std::ranges::max_element(shards);
   if (std::adjacent_find(shards.begin(), shards.end(), std::not_equal_to<>()) != shards.end()) {
     put_last(each, Dim::kReplica);
     each.islands = std::move(shards);
@@ -224,7 +224,7 @@ Groups groups_of(const Layout& layout, const Ranks& ranks) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (groups.of_rank[rank] >= 0) continue;
     std::vector<int> members = members_at(layout, ranks, all[rank]);
-    if (std::find(members.begin(), members.end(), static_cast<int>(rank)) == members.end()) continue;
+    if (std::ranges::find(members, static_cast<int>(rank)) == members.end()) continue;
     for (const int member : members)
       groups.of_rank[static_cast<std::size_t>(member)] = static_cast<int>(groups.members.size());
     groups.members.push_back(std::move(members));
@@ -246,7 +246,7 @@ namespace {
 Layout stages_of_nodes(Layout layout, const std::vector<int>& nodes, int all) {
   const int in_stage = layout.size(Dim::kTensor) * layout.size(Dim::kContext) * layout.size(Dim::kExpert),
             here = nodes.front();
-  const bool alike = std::all_of(nodes.begin(), nodes.end(), [&](int ranks) { return ranks == here; });
+  const bool alike = std::ranges::all_of(nodes, [&](int ranks) { return ranks == here; });
   if (!alike || here % in_stage != 0 || all % (here * layout.size(Dim::kPipeline)) != 0)
     throw std::invalid_argument("nodes hold no whole shards of a stage");
   layout.size(Dim::kShard) = here / in_stage;

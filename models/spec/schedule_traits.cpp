@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "models/base/nearest.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -332,9 +330,7 @@ const std::vector<ScheduleTraits>& schedules_of_frameworks() {
   return kRows;
 }
 
-bool ScheduleTraits::takes(std::string_view key) const {
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
+bool ScheduleTraits::takes(std::string_view key) const { return std::ranges::find(keys, key) != keys.end(); }
 
 const ScheduleTraits* find_schedule(std::string_view name) {
   for (const ScheduleTraits& row : schedules())
@@ -492,7 +488,7 @@ std::string advice_for_schedule(const std::string& written) {
   for (const char c : lower(written))
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+') bare += c;
   for (const OtherNames& other : other_names())
-    if (std::find(other.names.begin(), other.names.end(), bare) != other.names.end()) return other.advice;
+    if (std::ranges::find(other.names, bare) != other.names.end()) return other.advice;
   return did_you_mean(bare, schedule_names());
 }
 

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
-#include <string>
 #include <system_error>
 
 #include "build_info/project.hpp"
@@ -99,7 +98,7 @@ std::vector<ShippedFile> shipped_files(FileKind kind) {
   for (ShippedFile& file : files) {
     const std::string stem = end_of(file.path, 1);
     const auto same = [&](const ShippedFile& other) { return end_of(other.path, 1) == stem; };
-    if (std::count_if(files.begin(), files.end(), same) > 1) file.name = end_of(file.path, 2);
+    if (std::ranges::count_if(files, same) > 1) file.name = end_of(file.path, 2);
   }
   return files;
 }

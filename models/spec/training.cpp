@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "models/spec/cluster.hpp"
 
 namespace accosim {
@@ -23,7 +21,7 @@ std::vector<std::vector<int>> teams_of(const Cluster& cluster, const Parallel& p
     const std::size_t first = joined.size();
     first_of_group.push_back(first);
     for (const Device& device : group.devices) {
-      const auto same = std::find(group.devices.begin(), group.devices.end(), device);
+      const auto same = std::ranges::find(group.devices, device);
       joined.push_back(first + static_cast<std::size_t>(same - group.devices.begin()));
     }
   }
@@ -49,7 +47,7 @@ std::vector<std::vector<int>> teams_of(const Cluster& cluster, const Parallel& p
     teams.emplace_back();
     for (std::size_t gpu = 0; gpu < cluster.nodes[g].devices.size(); ++gpu) {
       const std::size_t own = root(first_of_group[g] + gpu);
-      const auto known = std::find(roots.begin(), roots.end(), own);
+      const auto known = std::ranges::find(roots, own);
       teams.back().push_back(static_cast<int>(known - roots.begin()));
       if (known == roots.end()) roots.push_back(own);
     }
@@ -63,13 +61,13 @@ bool can_be_divided(const Cluster& cluster, const Training& training, Island isl
   if (model == 1) return true;
   if (static_cast<int>(gpu_count(cluster)) % model != 0) return false;  // no whole replicas
   const std::vector<std::vector<int>> teams = teams_of(cluster, training.parallel, island);
-  return std::any_of(teams.begin(), teams.end(), [](const std::vector<int>& group) {
-    return std::any_of(group.begin(), group.end(), [](int team) { return team != 0; });
+  return std::ranges::any_of(teams, [](const std::vector<int>& group) {
+    return std::ranges::any_of(group, [](int team) { return team != 0; });
   });
 }
 
 bool has_one_micro_batch(const Cluster& cluster, const Training& training) {
-  return std::all_of(cluster.nodes.begin(), cluster.nodes.end(), [&](const NodeGroup& group) {
+  return std::ranges::all_of(cluster.nodes, [&](const NodeGroup& group) {
     return group.micro_batch_size == training.micro_batch_size && group.accumulation_steps.empty();
   });
 }

@@ -396,7 +396,7 @@ std::string advice_in_words(const Answer& answer) {
                                                : fmt::format(". It fits: {}.", memory_of(winner));
   if (advice.open.empty()) return text;
   // Of the other side, where that is near: what a schedule gains over another of its own is no answer.
-  const auto synchronous = std::find(advice.open.begin(), advice.open.end(), advice.synchronous);
+  const auto synchronous = std::ranges::find(advice.open, advice.synchronous);
   const std::size_t near = synchronous == advice.open.end() ? advice.open.front() : *synchronous;
   return text + fmt::format(" {} ({}) is too near to tell the two apart.", label_of(answer, near),
                             over_in_words(answer, near));

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "reports/evidence/validation_report.hpp"
-#include "reports/human.hpp"
 #include "sim/evidence/predict.hpp"
 #include "sim/evidence/ratios.hpp"
 #include "sim/evidence/validate.hpp"
@@ -34,8 +33,8 @@ std::vector<ValidationPart> worst_first(std::vector<ValidationPart> parts) {
   const auto error = [](const ValidationPart& part) {
     return part.score.cases > 0 ? part.score.mean_without.value_or(part.score.mean) : -1;
   };
-  std::stable_sort(parts.begin(), parts.end(),
-                   [&](const ValidationPart& a, const ValidationPart& b) { return error(a) > error(b); });
+  std::ranges::stable_sort(parts,
+                           [&](const ValidationPart& a, const ValidationPart& b) { return error(a) > error(b); });
   return parts;
 }
 
@@ -156,7 +155,7 @@ Gneiting and Raftery 2007, JASA 102).)"},
 void add_runs(Document& document, const std::vector<RunFit>& runs, bool page) {
   if (runs.empty()) return;
   const auto said = [&](FitVerdict verdict) {
-    return std::count_if(runs.begin(), runs.end(), [&](const RunFit& run) { return run.kind.fit.verdict == verdict; });
+    return std::ranges::count_if(runs, [&](const RunFit& run) { return run.kind.fit.verdict == verdict; });
   };
   document.heading("Does it fit?");
   document.say(
@@ -206,7 +205,7 @@ void add_few_cases(Document& document, const Validation& validation) {
   for (const ValidationRow& row : validation.rows) rows.push_back(&row);
   if (rows.size() > kMostRows) {
     std::erase_if(rows, [](const ValidationRow* row) { return !row->scored(); });
-    std::stable_sort(rows.begin(), rows.end(), [](const ValidationRow* a, const ValidationRow* b) {
+    std::ranges::stable_sort(rows, [](const ValidationRow* a, const ValidationRow* b) {
       return std::abs(a->error()) > std::abs(b->error());
     });
     const std::size_t scored = rows.size();
@@ -239,7 +238,7 @@ void add_cases(Document& document, const Rows& rows) {
   Document::List notes{{}, true};
   const auto note = [&](const std::string& text) {
     const auto is_it = [&](const Document::List::Item& item) { return item.words.front().text == text; };
-    const auto at = std::find_if(notes.items.begin(), notes.items.end(), is_it) - notes.items.begin();
+    const auto at = std::ranges::find_if(notes.items, is_it) - notes.items.begin();
     if (at == std::ssize(notes.items)) notes.items.push_back({"", {text}});
     return fmt::format("{}", at + 1);
   };

@@ -77,8 +77,7 @@ std::vector<CollectiveRow> by_time_lost(const std::vector<CollectiveRow>& rows) 
   const auto lost = [](const CollectiveRow& row) {
     return static_cast<double>(row.count) * (row.alone - row.faster->alone);
   };
-  std::stable_sort(slow.begin(), slow.end(),
-                   [&](const CollectiveRow& a, const CollectiveRow& b) { return lost(a) > lost(b); });
+  std::ranges::stable_sort(slow, [&](const CollectiveRow& a, const CollectiveRow& b) { return lost(a) > lost(b); });
   return slow;
 }
 

@@ -33,7 +33,7 @@ std::string causes_in_words(const Explanation& explanation) {
   Seconds rest = path.update_time;
   const char* separator = " ";
   constexpr double kSmall = 0.01;
-  const auto small = std::find_if(path.causes.begin(), path.causes.end(), [&](const auto& cause) {
+  const auto small = std::ranges::find_if(path.causes, [&](const auto& cause) {
     return cause.second < kSmall * path.update_time;  // and so are those behind it
   });
   const auto shown = path.causes.end() - small > 1 ? small : path.causes.end();
@@ -93,7 +93,7 @@ Table stages_table(const PipelineTime& pipeline, Seconds update) {
   for (const StageTime& stage : pipeline.stages) {
     const std::vector<std::string> figures{human_time(stage.computing), human_time(stage.bubble),
                                            share_of(stage.bubble, update)};
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& other) { return other.figures == figures; });
+    auto row = std::ranges::find_if(rows, [&](const Row& other) { return other.figures == figures; });
     if (row == rows.end()) row = rows.insert(row, Row{figures});
     row->stages.push_back(stage.stage);
     row->ranks += stage.ranks;
@@ -157,8 +157,7 @@ Table path_table(const Explanation& explanation) {
   const std::vector<PathStep>& steps = explanation.path.steps;
   if (steps.empty()) return {};
   const int first = steps.front().rank;
-  const bool one_rank =
-      std::all_of(steps.begin(), steps.end(), [&](const PathStep& step) { return step.rank == first; });
+  const bool one_rank = std::ranges::all_of(steps, [&](const PathStep& step) { return step.rank == first; });
   Table table({left("critical path", one_rank ? fmt::format("of rank {}", first) : ""), right("rank"), right("from"),
                right("takes"), right("share")});
   if (one_rank) table.heads.erase(table.heads.begin() + 1);
@@ -257,7 +256,7 @@ void add_all_operators(Document& document, const std::vector<Explanation>& expla
   std::vector<std::pair<const OperatorTable*, std::vector<std::string>>> tables;
   for (const Explanation& explanation : explanations)
     for (const OperatorTable& table : explanation.operators) {
-      auto same = std::find_if(tables.begin(), tables.end(), [&](const auto& known) { return *known.first == table; });
+      auto same = std::ranges::find_if(tables, [&](const auto& known) { return *known.first == table; });
       if (same == tables.end()) same = tables.insert(same, {&table, {}});
       if (same->second.empty() || same->second.back() != explanation.label) same->second.push_back(explanation.label);
     }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/base/json.hpp"
-#include "models/spec/cluster.hpp"
 #include "reports/document.hpp"
 #include "sim/explain/by_message.hpp"
 #include "sim/explain/explanation.hpp"

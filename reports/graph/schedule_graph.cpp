@@ -110,8 +110,8 @@ std::string who_runs(const ScheduleGraph& schedule, std::size_t program) {
 
 /// The first rank that runs the program.
 const Rank& first_rank(const EventGraph& graph, std::size_t program) {
-  return *std::find_if(graph.ranks.begin(), graph.ranks.end(),
-                       [&](const Rank& each) { return each.program == static_cast<int>(program); });
+  return *std::ranges::find_if(graph.ranks,
+                               [&](const Rank& each) { return each.program == static_cast<int>(program); });
 }
 
 /// "communication 7", the op's lane and index.

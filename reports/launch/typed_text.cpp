@@ -58,9 +58,8 @@ std::string in_form(LaunchForm form, const JsonValue& value) {
   return form == LaunchForm::kTorchtitan ? quoted_json(text) : in_shell(text);
 }
 const TypedLine* found_in(const Lines& lines, const TypedLine& line) {
-  const auto same = std::find_if(lines.begin(), lines.end(), [&](const TypedLine& each) {
-    return each.part == line.part && each.name == line.name;
-  });
+  const auto same = std::ranges::find_if(
+      lines, [&](const TypedLine& each) { return each.part == line.part && each.name == line.name; });
   return same == lines.end() ? nullptr : &*same;
 }
 /// "was 4", "was not there"; empty where the line was so, or there was nothing before it.
@@ -164,8 +163,7 @@ std::string typed_text(const TypedAnswer& answer) {
                                                                                            ? &answer.before->file
                                                                                            : nullptr;
   const auto has = [&](const char* name) {
-    return std::any_of(typed.arguments.begin(), typed.arguments.end(),
-                       [&](const auto& line) { return line.name == name; });
+    return std::ranges::any_of(typed.arguments, [&](const auto& line) { return line.name == name; });
   };
   if (answer.form == LaunchForm::kMegatron)
     text += has("use-megatron-fsdp") ? "unset CUDA_DEVICE_MAX_CONNECTIONS\n" : "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";

@@ -8,8 +8,6 @@
 
 #include "models/launch/form.hpp"
 #include "models/launch/typed.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {

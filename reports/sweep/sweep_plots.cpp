@@ -34,7 +34,7 @@ std::size_t axis_named(const std::vector<Axis>& axes, const std::string& name) {
 /// Whether a row is in the cut.
 bool in_cut(const Row& row, const Cut& cut) {
   for (std::size_t i = 0; i < row.point.size(); ++i)
-    if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end() && row.point[i] != cut.at[i]) return false;
+    if (std::ranges::find(cut.axes, i) == cut.axes.end() && row.point[i] != cut.at[i]) return false;
   return true;
 }
 
@@ -63,14 +63,14 @@ PlotHeading heading_of(const SweepRows& rows, const Cut& cut, const std::string&
   const std::vector<std::string> names = axis_names(rows.heading.axes);
   std::string rest;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
+    if (std::ranges::find(cut.axes, i) == cut.axes.end())
       rest += fmt::format("{}{} = {}", rest.empty() ? "" : ", ", names[i], rows.heading.axes[i].values[cut.at[i]]);
   return {rows.heading.scenario, rest + (rest.empty() || what.empty() ? "" : "; ") + what};
 }
 
 /// Whether they span a factor of ten or more, and none is 0.
 bool spans_decades(const std::vector<double>& values) {
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const auto [least, most] = std::ranges::minmax_element(values);
   constexpr double kWide = 10;
   return *least > 0 && *most >= kWide * *least;
 }
@@ -301,20 +301,19 @@ Cut cut_of(const SweepRows& rows, std::size_t axes, const std::vector<std::strin
   if (named.size() > axes) throw BadInput(fmt::format("{} axes are named; this picture has {}", named.size(), axes));
   for (const std::string& name : named) {
     const std::size_t axis = axis_named(heading.axes, name);
-    if (std::find(cut.axes.begin(), cut.axes.end(), axis) != cut.axes.end())
+    if (std::ranges::find(cut.axes, axis) != cut.axes.end())
       throw BadInput(fmt::format("--axis {}: is named twice; name another, or leave it out", in_quotes(name)));
     cut.axes.push_back(axis);
   }
   for (const std::size_t i : longest_first(heading.axes))
-    if (cut.axes.size() < axes && std::find(cut.axes.begin(), cut.axes.end(), i) == cut.axes.end())
-      cut.axes.push_back(i);
+    if (cut.axes.size() < axes && std::ranges::find(cut.axes, i) == cut.axes.end()) cut.axes.push_back(i);
   choose_places(rows, cut);
   for (const std::string& each : at) {
     const std::size_t equals = each.find('=');
     if (equals == std::string::npos) throw BadInput(fmt::format("--at {}: write axis=value", in_quotes(each)));
     const std::size_t axis = axis_named(heading.axes, each.substr(0, equals));
     const std::vector<std::string>& values = heading.axes[axis].values;
-    const auto found = std::find(values.begin(), values.end(), each.substr(equals + 1));
+    const auto found = std::ranges::find(values, each.substr(equals + 1));
     if (found == values.end())
       throw BadInput(
           fmt::format("--at {}: the axis has no such value{}", in_quotes(each), hint(each.substr(equals + 1), values)));
@@ -364,7 +363,7 @@ SweepPicture draw_curve(const DrawnRows& drawn, const Cut& cut, const ValueAsked
   panel.y_title = value_in_words(rows, asked);
   panel.x_title = axis_words.title;
   panel.y_unit = unit_of(asked);
-  const auto [least, most] = std::minmax_element(places.begin(), places.end());
+  const auto [least, most] = std::ranges::minmax_element(places);
   panel.least_x = *least;
   panel.most_x = *most > *least ? *most : *least + 1;
   panel.x_ticks = ticks_of(axis_words, places, static_cast<std::size_t>(style.width / 60));

@@ -130,7 +130,7 @@ std::vector<char> letters_of(const std::vector<std::string>& schedules) {
     for (const std::string& candidates : {label, std::string("abcdefghijklmnopqrstuvwxyz0123456789")})
       for (const char c : candidates) {
         const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (chosen == 0 && plain && std::find(letters.begin(), letters.end(), c) == letters.end()) chosen = c;
+        if (chosen == 0 && plain && std::ranges::find(letters, c) == letters.end()) chosen = c;
       }
     letters.push_back(chosen == 0 ? '?' : chosen);
   }

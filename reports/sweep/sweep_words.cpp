@@ -172,8 +172,7 @@ std::vector<std::string> worth_in_words(const SweepRows& rows, std::optional<std
 
 /// Of a point that failed too: what it needs nobody knows.
 bool fits_anywhere(const Row& row) {
-  return !row.done() ||
-         std::any_of(row.schedules.begin(), row.schedules.end(), [](const Metrics& figures) { return figures.fits(); });
+  return !row.done() || std::ranges::any_of(row.schedules, [](const Metrics& figures) { return figures.fits(); });
 }
 
 /// " Into memory acco does not fit at 2 points, dpu at 1.", beside others that do; empty where all fit everywhere.
@@ -215,7 +214,7 @@ std::string faster_in_words(const SweepRows& rows, const Merit& merit) {
 /// Whether points that are equal on `first` are so on `second`.
 bool decides(const SweepRows& rows, std::size_t first, std::size_t second) {
   std::map<std::size_t, std::size_t> second_at;
-  return std::all_of(rows.rows.begin(), rows.rows.end(), [&](const Row& row) {
+  return std::ranges::all_of(rows.rows, [&](const Row& row) {
     return second_at.emplace(row.point[first], row.point[second]).first->second == row.point[second];
   });
 }
@@ -399,8 +398,8 @@ std::vector<std::string> unfit_points_in_words(const SweepRows& rows) {
       return figures.memory_capacity > Bytes{0} ? figures.memory_resident / figures.memory_capacity
                                                 : std::numeric_limits<double>::infinity();
     };
-    const auto nearest = std::min_element(row.schedules.begin(), row.schedules.end(),
-                                          [&](const Metrics& a, const Metrics& b) { return share(a) < share(b); });
+    const auto nearest = std::ranges::min_element(
+        row.schedules, [&](const Metrics& a, const Metrics& b) { return share(a) < share(b); });
     std::string text =
         fmt::format("Nothing fits at {}: {}, which comes nearest, needs {} of {} a GPU.", point_in_words(rows, row),
                     rows.heading.schedules[static_cast<std::size_t>(nearest - row.schedules.begin())],

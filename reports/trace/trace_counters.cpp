@@ -85,9 +85,9 @@ TraceCounters::TraceCounters(const EventGraph& graph, std::vector<MemoryCourse> 
     RankTracks tracks;
     for (const std::vector<Op>& ops : graph.programs.at(rank.program).lanes) {
       tracks.ended.push_back(INT64_MIN);
-      tracks.communicates.push_back(std::any_of(ops.begin(), ops.end(), is_collective));
+      tracks.communicates.push_back(std::ranges::any_of(ops, is_collective));
       tracks.computes.push_back(
-          std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return is_pass(graph.labels.at(op.label).cls); }));
+          std::ranges::any_of(ops, [&](const Op& op) { return is_pass(graph.labels.at(op.label).cls); }));
     }
     ranks_.push_back(std::move(tracks));
   }

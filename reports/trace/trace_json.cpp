@@ -256,10 +256,10 @@ void TraceWriter::draw_flows(const Meeting& meeting) {
 /// latest begin lies in every slice; if not, each arrow stands at its own slice's begin, still in order.
 void TraceWriter::draw_flows(std::vector<Slice> slices, std::uint16_t of) {
   if (slices.size() < 2 || !take(static_cast<std::int64_t>(slices.size()))) return;
-  std::sort(slices.begin(), slices.end(),
-            [](const Slice& a, const Slice& b) { return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank); });
+  std::ranges::sort(
+      slices, [](const Slice& a, const Slice& b) { return std::pair(a.begin, a.rank) < std::pair(b.begin, b.rank); });
   const std::int64_t latest = slices.back().begin;
-  const bool common = std::all_of(slices.begin(), slices.end(), [&](const Slice& s) { return latest < s.end; });
+  const bool common = std::ranges::all_of(slices, [&](const Slice& s) { return latest < s.end; });
   const std::string name = quoted_json(graph_->labels[of].name);
   for (const Slice& slice : slices) {
     const char* phase = &slice == &slices.front() ? "s" : &slice == &slices.back() ? "f" : "t";

@@ -9,7 +9,6 @@
 
 #include "models/launch/form.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/knobs/form.hpp"
 #include "sim/sweep/space.hpp"
 

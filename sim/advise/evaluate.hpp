@@ -14,8 +14,6 @@
 #include "models/price/fit_verdict.hpp"
 #include "models/price/interval.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "sim/advise/candidates.hpp"
 #include "sim/explain/breakdown.hpp"
 #include "sim/network/network.hpp"

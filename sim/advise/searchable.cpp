@@ -6,13 +6,9 @@
 #include <set>
 #include <utility>
 
-#include "models/base/errors.hpp"
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/read/read_schedule.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/advise/candidates.hpp"
 #include "sim/evaluation/chosen.hpp"

@@ -8,7 +8,6 @@
 #include "models/base/standard_streams.hpp"
 #include "models/recorded/convergence_file.hpp"
 #include "models/recorded/recorded_settings.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/console.hpp"
 #include "reports/evidence/live_report.hpp"

@@ -7,8 +7,6 @@
 #include "models/base/whole_file.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/explain/explain_text.hpp"
 #include "reports/graph/schedule_graph.hpp"
 #include "reports/ladder_text.hpp"

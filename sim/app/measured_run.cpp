@@ -7,9 +7,7 @@
 #include <cmath>
 
 #include "models/base/standard_streams.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/result/run.hpp"
 

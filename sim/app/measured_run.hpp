@@ -5,7 +5,6 @@
 
 #include "models/read/load.hpp"
 #include "models/recorded/measured_run.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/network/network.hpp"
 #include "sim/result/metrics.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/app/launch.hpp"

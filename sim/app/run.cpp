@@ -4,7 +4,6 @@
 #include <iostream>
 
 #include "models/recorded/recorded_settings.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/console.hpp"
 #include "reports/result_json.hpp"
 #include "sim/app/schedules.hpp"

@@ -8,13 +8,12 @@
 #include "models/base/stages.hpp"
 #include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"
 #include "sim/app/trace.hpp"
 #include "sim/study/tuned.hpp"
-#include "sim/what_if/seeds.hpp"
 #include "sim/what_if/warnings.hpp"
+#include "sim/what_if/what_if.hpp"
 
 namespace accosim {
 

@@ -6,7 +6,6 @@
 
 #include "models/base/outputs.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/evaluation.hpp"

@@ -4,7 +4,6 @@
 
 #include <limits>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "sim/explain/timeline.hpp"
 

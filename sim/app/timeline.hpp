@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
 #include "reports/plot/timeline_svg.hpp"
 #include "sim/app/verb.hpp"
 #include "sim/evaluation/evaluation.hpp"

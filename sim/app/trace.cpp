@@ -11,9 +11,7 @@
 
 #include "models/base/text.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/app/shared.hpp"
@@ -132,9 +130,7 @@ void write_trace(const ChosenSchedules& chosen, const std::vector<RunResult>& re
   if (!arguments.given("--trace")) return;
   const Scenario& scenario = chosen.scenario;
   TraceFile file(arguments.text("--trace"));
-  TraceOptions options;
-  options.max_events = arguments.whole("--trace-events");
-  options.counters = true;
+  TraceOptions options{.max_events = arguments.whole("--trace-events"), .counters = true};
   TraceWriter writer(file.stream(), options);
   const std::vector<std::string> names = rank_names(scenario);
   const std::vector<int> asked = chosen_ranks(scenario, arguments, "--trace-ranks");

@@ -7,7 +7,6 @@
 
 #include "models/base/outputs.hpp"
 #include "models/base/whole_file.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/app/gzip.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/verb.hpp"

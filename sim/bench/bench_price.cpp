@@ -11,12 +11,7 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -44,8 +39,7 @@ Count count_of(const RankKind& kind) {
       for (const auto* kernels : {&op.forward, &op.backward})
         for (const Kernel& kernel : *kernels) {
           ++count.runs;
-          if (std::any_of(different.begin(), different.end(), [&](const Kernel* each) { return *each == kernel; }))
-            continue;
+          if (std::ranges::any_of(different, [&](const Kernel* each) { return *each == kernel; })) continue;
           different.push_back(&kernel);
           count.needed += kernel.kind == KernelKind::kMemory ? 1 : devices;
         }

@@ -34,7 +34,7 @@ const std::vector<Question>& questions() {
 
 Use median(std::vector<Use> uses) {
   const auto middle = [&](double Use::*what) {
-    std::sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) { return a.*what < b.*what; });
+    std::ranges::sort(uses, [&](const Use& a, const Use& b) { return a.*what < b.*what; });
     return uses[uses.size() / 2].*what;
   };
   return {middle(&Use::seconds), middle(&Use::mib)};

@@ -1,7 +1,5 @@
 #include "sim/bodies/finish.hpp"
 
-#include <utility>
-
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/body.hpp"
 
 namespace accosim {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/parallel.hpp"
 #include "sim/bodies/body.hpp"
 
 namespace accosim {

@@ -1,7 +1,6 @@
 #include "sim/bodies/serial.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace accosim {
 namespace {
@@ -11,7 +10,7 @@ std::vector<AtShare> needs_of(const LayerTime& layer, int set) {
   std::vector<AtShare> needs;
   for (const GradientTensor& tensor : *layer.gradients)
     needs.push_back({set, static_cast<int>(needs.size()), tensor.needed});
-  std::stable_sort(needs.begin(), needs.end(), [](const AtShare& a, const AtShare& b) { return a.at < b.at; });
+  std::ranges::stable_sort(needs, [](const AtShare& a, const AtShare& b) { return a.at < b.at; });
   return needs;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -49,7 +48,7 @@ class PerTensor {
 
 /// Whether a list needs, or gives, a tensor whose number is 0.
 bool has_new(const Pieces& pieces, std::vector<AtShare> Piece::*list, PerTensor& numbers) {
-  return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+  return std::ranges::any_of(pieces, [&](const Piece& piece) {
     return std::any_of((piece.*list).begin(), (piece.*list).end(),
                        [&](const AtShare& each) { return numbers.of(each) == 0; });
   });
@@ -291,8 +290,7 @@ void Writer::write_list(const Pieces& pieces, OpRef ready) {
 
 bool Writer::is_plain() const {
   return !hooks_anywhere() && lanes_of_passes(body_) == 1 && body_.open.empty() && body_.close.empty() &&
-         std::all_of(body_.round.begin(), body_.round.end(),
-                     [](const Piece& piece) { return is_pass(piece) && piece.waits.empty(); });
+         std::ranges::all_of(body_.round, [](const Piece& piece) { return is_pass(piece) && piece.waits.empty(); });
 }
 
 /// Schedules write thousands of these: where their passes end is found once.

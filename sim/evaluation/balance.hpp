@@ -3,8 +3,6 @@
 // many samples.
 #pragma once
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 
 namespace accosim {

@@ -6,7 +6,6 @@
 
 #include "models/base/json.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 
 namespace accosim {

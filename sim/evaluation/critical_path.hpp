@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/trace.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/graph/graph.hpp"
 

@@ -6,10 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "models/spec/cluster.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/training.hpp"
-
 namespace accosim {
 namespace {
 

@@ -7,8 +7,6 @@
 
 #include "models/base/shared.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/network/network.hpp"
 

@@ -9,7 +9,6 @@
 
 #include "models/base/units.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

@@ -7,7 +7,6 @@
 #include "models/price/fit_verdict.hpp"
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

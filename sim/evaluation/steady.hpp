@@ -8,8 +8,6 @@
 
 #include "models/base/shared.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/trace.hpp"
 #include "sim/evaluation/measure.hpp"
 #include "sim/evaluation/pauses.hpp"

@@ -6,9 +6,6 @@
 #include "models/base/minimise.hpp"
 #include "models/price/kernel.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/parallel.hpp"
 #include "sim/evaluation/steady.hpp"
 

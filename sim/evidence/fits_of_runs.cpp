@@ -6,7 +6,6 @@
 #include <set>
 
 #include "models/price/price.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 namespace {

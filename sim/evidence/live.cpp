@@ -21,7 +21,6 @@
 #include "models/fit/machine_samples.hpp"
 #include "models/read/load.hpp"
 #include "models/recorded/measured_run.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"

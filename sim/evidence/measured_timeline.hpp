@@ -9,7 +9,6 @@
 
 #include "models/recorded/measured_run.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/trace.hpp"
 #include "sim/graph/graph.hpp"
 #include "sim/network/network.hpp"

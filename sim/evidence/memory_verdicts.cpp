@@ -10,9 +10,7 @@
 #include "models/fit/published_file.hpp"
 #include "models/read/load.hpp"
 #include "models/read/references.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evidence/fits_of_runs.hpp"
 
 namespace accosim {

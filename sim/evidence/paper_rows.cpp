@@ -7,7 +7,6 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/parallel.hpp"

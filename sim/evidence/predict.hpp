@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "models/fit/published.hpp"
 #include "sim/evidence/refit.hpp"
 #include "sim/evidence/scores.hpp"
 #include "sim/network/network.hpp"

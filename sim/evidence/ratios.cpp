@@ -12,7 +12,6 @@
 #include "models/price/interval.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/scenario.hpp"
 
 namespace accosim {
 namespace {

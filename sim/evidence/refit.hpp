@@ -11,8 +11,6 @@
 #include "models/fit/fit_collectives.hpp"
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/published.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "sim/evidence/fit_steps.hpp"
 
 namespace accosim {

@@ -9,7 +9,6 @@
 
 #include "models/price/interval.hpp"
 #include "models/price/spread.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario.hpp"
 #include "sim/evidence/predict.hpp"
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "models/spec/model.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"

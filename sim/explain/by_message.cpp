@@ -6,7 +6,6 @@
 
 #include "models/base/quantity.hpp"
 #include "models/collectives/nccl_cost.hpp"
-#include "models/spec/cluster.hpp"
 #include "sim/messages/message_query.hpp"
 #include "sim/messages/play_messages.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -30,18 +29,16 @@ ByMessage row_of(const PlanRequest& request, Bytes bytes, const Cluster& cluster
   const NcclWay way{cost.algorithm, cost.protocol};
   const MessageQuery query = message_query(request.kind, bytes, cluster, ring, way);
   const MessagesPlayed played = play(expand(query));
-  ByMessage row;
-  row.collective = name_of(request.kind);
-  row.algorithm = name_of(way.algorithm);
-  row.protocol = name_of(way.protocol);
-  row.bytes = bytes;
-  row.ranks = ring.ranks;
-  row.nodes = static_cast<int>(ring.node.size());
-  row.channels = query.links.channels;
-  row.messages = played.messages;
-  row.closed_form = collective_time(cost);
-  row.played = nccl_steps(request.kind, bytes, cluster, ring, way).launch + played.end;
-  return row;
+  return ByMessage{.collective = name_of(request.kind),
+                   .algorithm = name_of(way.algorithm),
+                   .protocol = name_of(way.protocol),
+                   .bytes = bytes,
+                   .ranks = ring.ranks,
+                   .nodes = static_cast<int>(ring.node.size()),
+                   .channels = query.links.channels,
+                   .messages = played.messages,
+                   .closed_form = collective_time(cost),
+                   .played = nccl_steps(request.kind, bytes, cluster, ring, way).launch + played.end};
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/cluster.hpp"
 #include "sim/evaluation/steady.hpp"
 
 namespace accosim {

@@ -8,7 +8,6 @@
 
 #include "models/base/units.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/explain/explained_collectives.hpp"

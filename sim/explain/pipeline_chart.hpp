@@ -6,9 +6,6 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/explain/timeline.hpp"

@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <map>
 
-#include "models/collectives/collectives.hpp"
 #include "sim/evaluation/stretches.hpp"
 #include "sim/explain/played_spans.hpp"
 #include "sim/graph/counted.hpp"
-#include "sim/schedules/groups.hpp"
 
 namespace accosim {
 namespace {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/parallel.hpp"
 #include "sim/evaluation/steady.hpp"
 
 namespace accosim {

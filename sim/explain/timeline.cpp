@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "sim/evaluation/critical_path.hpp"
-#include "sim/evaluation/stretches.hpp"
 #include "sim/explain/played_spans.hpp"
 
 namespace accosim {

@@ -7,7 +7,7 @@
 namespace accosim {
 
 std::uint16_t Tables::label(const std::string& name, OpClass cls, int micro_batches, Mark mark) {
-  const auto found = std::find_if(labels.begin(), labels.end(), [&](const Label& label) {
+  const auto found = std::ranges::find_if(labels, [&](const Label& label) {
     return label.name == name && label.cls == cls && label.micro_batches == micro_batches && label.mark == mark;
   });
   if (found != labels.end()) return static_cast<std::uint16_t>(found - labels.begin());
@@ -16,14 +16,14 @@ std::uint16_t Tables::label(const std::string& name, OpClass cls, int micro_batc
 }
 
 int Tables::plan(const PlanRequest& request) {
-  const auto found = std::find(plans.begin(), plans.end(), request);
+  const auto found = std::ranges::find(plans, request);
   if (found != plans.end()) return static_cast<int>(found - plans.begin());
   plans.push_back(request);
   return static_cast<int>(plans.size() - 1);
 }
 
 int Tables::slot(const Ranks& ranks) {
-  const auto found = std::find(slots.begin(), slots.end(), ranks);
+  const auto found = std::ranges::find(slots, ranks);
   if (found != slots.end()) return static_cast<int>(found - slots.begin());
   slots.push_back(ranks);
   return static_cast<int>(slots.size() - 1);
@@ -36,7 +36,7 @@ ProgramBuilder::ProgramBuilder(Tables& tables, std::vector<std::string> lanes) :
 
 int ProgramBuilder::lane(const std::string& name) {
   std::vector<std::string>& names = program_.lane_names;
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   if (found != names.end()) return static_cast<int>(found - names.begin());
   const int added = static_cast<int>(names.size());
   names.push_back(name);
@@ -53,7 +53,7 @@ int ProgramBuilder::lane(const std::string& name) {
 int ProgramBuilder::lane_apart(const std::string& name) {
   if (!on_all_.empty()) throw std::logic_error("lane " + name + " would be added in a loop that it is not on");
   const int added = lane(name);
-  if (std::find(apart_.begin(), apart_.end(), added) == apart_.end()) apart_.push_back(added);
+  if (std::ranges::find(apart_, added) == apart_.end()) apart_.push_back(added);
   return added;
 }
 
@@ -68,7 +68,7 @@ OpRef ProgramBuilder::add(int lane, Op op, const std::vector<OpRef>& waits) {
 
 int ProgramBuilder::index_of(const Work& work) {
   if (work.arithmetic <= 0 && work.memory <= 0) return -1;
-  const auto found = std::find(program_.works.begin(), program_.works.end(), work);
+  const auto found = std::ranges::find(program_.works, work);
   if (found != program_.works.end()) return static_cast<int>(found - program_.works.begin());
   program_.works.push_back(work);
   return static_cast<int>(program_.works.size() - 1);
@@ -76,12 +76,11 @@ int ProgramBuilder::index_of(const Work& work) {
 
 OpRef ProgramBuilder::compute(int lane, const std::string& name, OpClass cls, Seconds duration,
                               const std::vector<OpRef>& waits, int micro_batches, const Work& work) {
-  Op op;
-  op.kind = OpKind::kCompute;
-  op.label = tables_.label(name, cls, micro_batches);
-  op.duration = duration;
-  op.ends_pass = micro_batches > 0;
-  op.work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work);
+  Op op{.kind = OpKind::kCompute,
+        .ends_pass = micro_batches > 0,
+        .label = tables_.label(name, cls, micro_batches),
+        .duration = duration,
+        .work = index_of(cls == OpClass::kCopy || cls == OpClass::kOptimizer ? memory_work() : work)};
   return add(lane, op, waits);
 }
 
@@ -116,18 +115,12 @@ OpRef ProgramBuilder::mark(int lane, Mark mark) {
 }
 
 OpRef ProgramBuilder::host(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
-  Op op;
-  op.kind = OpKind::kHost;
-  op.label = tables_.label(name, OpClass::kHost);
-  op.duration = duration;
+  Op op{.kind = OpKind::kHost, .label = tables_.label(name, OpClass::kHost), .duration = duration};
   return add(lane, op, waits);
 }
 
 OpRef ProgramBuilder::offload(int lane, const std::string& name, Seconds duration, const std::vector<OpRef>& waits) {
-  Op op;
-  op.kind = OpKind::kHost;
-  op.label = tables_.label(name, OpClass::kOffload);
-  op.duration = duration;
+  Op op{.kind = OpKind::kHost, .label = tables_.label(name, OpClass::kOffload), .duration = duration};
   return add(lane, op, waits);
 }
 
@@ -193,7 +186,7 @@ void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
 void ProgramBuilder::begin_loop_on_all(int min, const std::string& counted) {
   std::vector<int> all;
   for (int lane = 0; lane < static_cast<int>(program_.lanes.size()); ++lane)
-    if (std::find(apart_.begin(), apart_.end(), lane) == apart_.end()) all.push_back(lane);
+    if (std::ranges::find(apart_, lane) == apart_.end()) all.push_back(lane);
   on_all_.push_back(static_cast<int>(program_.loops.size()));
   begin_loop(all, min, {last(0)}, counted);
 }

@@ -2,7 +2,6 @@
 // the tables of labels and of collectives that all programs of a graph share.
 #pragma once
 
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>

@@ -14,8 +14,8 @@ void add_ops(const EventGraph& graph, const Rank& rank, int lane, int begin, int
     const Op& op = ops[static_cast<std::size_t>(i)];
     if (op.kind == OpKind::kLoopBegin) {
       const Loop& inner = program.loops[static_cast<std::size_t>(op.plan)];
-      const auto part = std::find_if(inner.parts.begin(), inner.parts.end(),
-                                     [&](const Loop::Part& each) { return each.lane == lane && each.begin == i; });
+      const auto part = std::ranges::find_if(
+          inner.parts, [&](const Loop::Part& each) { return each.lane == lane && each.begin == i; });
       add_ops(graph, rank, lane, i + 1, part->end, times * inner.min * inner.stride, totals);
       i = part->end;
       continue;

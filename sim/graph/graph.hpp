@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/window.hpp"
 #include "models/price/pace.hpp"
 #include "models/price/work.hpp"

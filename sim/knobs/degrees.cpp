@@ -10,7 +10,6 @@
 #include "models/base/names.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/scenario_tree.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 

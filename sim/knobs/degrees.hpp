@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "models/read/load.hpp"
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
 
 namespace accosim {
 

@@ -7,7 +7,6 @@
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/read/read_schedule.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/knobs/knob_table.hpp"
 

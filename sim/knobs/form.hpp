@@ -8,9 +8,6 @@
 
 #include "models/launch/form.hpp"
 #include "models/read/scenario_tree.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/training.hpp"
 #include "sim/knobs/knob.hpp"
 
 namespace accosim {

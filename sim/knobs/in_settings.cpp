@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/knobs/form.hpp"
 #include "sim/knobs/knob_table.hpp"
 

@@ -12,8 +12,6 @@
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/knobs/settings.hpp"
 

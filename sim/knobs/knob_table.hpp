@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/knobs/knob.hpp"
 
 namespace accosim {

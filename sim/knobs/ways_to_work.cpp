@@ -12,13 +12,8 @@
 #include "models/base/reader.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/balance.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/training.hpp"
-#include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/knobs/degrees.hpp"
-#include "sim/knobs/form.hpp"
 #include "sim/knobs/knob_table.hpp"
 
 namespace accosim {

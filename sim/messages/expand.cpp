@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <numeric>
 
 namespace accosim {
@@ -83,9 +82,7 @@ class Expansion {
 
   /// `sends`: operations of a chunk in which `from` sends.
   void edge(int channel, int sends, int from_node, int to_node, int from, int to) {
-    MessageEdge edge;
-    edge.from = from;
-    edge.to = to;
+    MessageEdge edge{.from = from, .to = to};
     if (from_node == to_node) {
       edge.hop = links_.inner_hop;
       graph_.edges.push_back(edge);
@@ -167,8 +164,7 @@ class Expansion {
                           int MessageWorker::*count) {
       all.resize(graph_.edges.size());
       std::iota(all.begin(), all.end(), 0);
-      std::stable_sort(all.begin(), all.end(),
-                       [&](int a, int b) { return graph_.edges[a].*end < graph_.edges[b].*end; });
+      std::ranges::stable_sort(all, [&](int a, int b) { return graph_.edges[a].*end < graph_.edges[b].*end; });
       for (int i = size_of(all) - 1; i >= 0; --i) {
         MessageWorker& worker = graph_.workers[graph_.edges[all[i]].*end];
         worker.*begin = i;

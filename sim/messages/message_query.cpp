@@ -6,7 +6,6 @@
 
 #include "models/collectives/route.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {
@@ -42,7 +41,7 @@ MessageQuery message_query(CollectiveKind kind, Bytes bytes, const Cluster& clus
   for (std::size_t i = 0; i < ring.node.size(); ++i) query.ranks_here.push_back(ring.here(i));
   query.wires = wires_of(kind, cluster, ring);
   // What all nodes' hosts and the fabric's collisions leave of the wires.
-  const BytesPerSecond slowest = *std::min_element(query.wires.begin(), query.wires.end());
+  const BytesPerSecond slowest = *std::ranges::min_element(query.wires);
   for (BytesPerSecond& wire : query.wires) wire = std::min(1.0, query.links.wire / slowest) * wire;
   query.wire_latency = cluster.fabric.latency;
   query.slots = slots_of(query.links, cluster, ring);

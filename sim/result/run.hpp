@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/graph/graph.hpp"
 #include "sim/result/metrics.hpp"

@@ -10,7 +10,7 @@ namespace {
 
 /// The open bucket of those who sum `copies`.
 Bucket& open_bucket(std::vector<Bucket>& open, const Ranks& copies) {
-  const auto found = std::find_if(open.begin(), open.end(), [&](const Bucket& each) { return each.copies == copies; });
+  const auto found = std::ranges::find_if(open, [&](const Bucket& each) { return each.copies == copies; });
   if (found != open.end()) return *found;
   open.push_back({{}, {}, {}, copies});
   return open.back();
@@ -45,7 +45,7 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
     if (rest) buckets.back().tensors.insert(buckets.back().tensors.end(), bucket.tensors.begin(), bucket.tensors.end());
     if (!rest) close(bucket);
   }
-  std::stable_sort(buckets.begin(), buckets.end(), [](const Bucket& a, const Bucket& b) {
+  std::ranges::stable_sort(buckets, [](const Bucket& a, const Bucket& b) {
     return std::pair(-a.which.back().first, a.which.back().second) <
            std::pair(-b.which.back().first, b.which.back().second);
   });
@@ -54,6 +54,15 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
 
 std::vector<Bucket> gradient_buckets(const RuleInput& input) {
   return buckets_of(input.body.sets, bytes_of(input.costs.gradient_dtype), input.spec, input.kind.ranks);
+}
+
+Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
+  Seconds time;
+  for (const double elements : bucket.tensors) {
+    const Bytes bytes = elements * bytes_of(input.costs.gradient_dtype);
+    time += memory_time(bytes, bytes, input.kind.device);
+  }
+  return time;
 }
 
 }  // namespace accosim

@@ -30,5 +30,7 @@ std::vector<Bucket> buckets_of(const std::vector<ParameterSet>& sets, Bytes grad
                                int ranks = 1);
 /// Of a rank.
 std::vector<Bucket> gradient_buckets(const RuleInput& input);
+/// Every gradient of the bucket read and written once, by a kernel each.
+Seconds copies_time(const ScheduleInput& input, const Bucket& bucket);
 
 }  // namespace accosim

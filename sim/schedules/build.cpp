@@ -8,7 +8,6 @@
 #include "sim/bodies/pipeline.hpp"
 #include "sim/bodies/serial.hpp"
 #include "sim/schedules/groups.hpp"
-#include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
 
 namespace accosim {

@@ -1,7 +1,6 @@
 #include "sim/schedules/few_replicas.hpp"
 
 #include <cstddef>
-#include <utility>
 
 #include "models/collectives/ring.hpp"
 #include "models/spec/cluster.hpp"

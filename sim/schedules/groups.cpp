@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -48,7 +47,7 @@ std::string in_words(const Costs& costs, const Ring& ring) {
     in_groups += all[static_cast<std::size_t>(group)].count * all[static_cast<std::size_t>(group)].gpus;
   const auto size = static_cast<std::size_t>(ring.ranks);
   const bool several =
-      std::any_of(all.begin(), all.end(), [](const NodeGroup& group) { return group.count > 1; });  // nodes in a group
+      std::ranges::any_of(all, [](const NodeGroup& group) { return group.count > 1; });  // nodes in a group
   if (ring.ranks == costs.ranks()) return fmt::format("all {} ranks", size);
   if (size == 1) return "the rank alone";
   if (ring.node.size() == 1 && ring.ranks == in_nodes) return fmt::format("the {} ranks of its node", size);
@@ -207,7 +206,7 @@ class Plans {
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const PlanRequest& request = graph_.requests[p];
       const auto asks = [&](int kind) { return asked_[static_cast<std::size_t>(kind)][p]; };
-      if (request.ranks != ranks || std::none_of(kinds.begin(), kinds.end(), asks)) continue;
+      if (request.ranks != ranks || std::ranges::none_of(kinds, asks)) continue;
       plans[p] = plan_of(request, costs_, ring);
       add_interference(plans[p].plan, request, costs_, ring, kinds);
     }

@@ -1,7 +1,6 @@
 #include "sim/schedules/host.hpp"
 
 #include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

@@ -1,7 +1,5 @@
 #include "sim/schedules/meetings.hpp"
 
-#include <algorithm>
-
 #include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"

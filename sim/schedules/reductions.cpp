@@ -26,16 +26,6 @@ std::string name_of_reduction(const ScheduleSpec& spec) {
 /// PyTorch's DDP scales by 1/n what it is given, also in views; others fold that into what they read or write anyway.
 bool is_ddp_bucket(const ScheduleSpec& spec) { return is_whole(spec) && spec.buckets == Buckets::kTensors; }
 
-/// Every gradient of the bucket read and written once, by a kernel each.
-Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
-  Seconds time;
-  for (const double elements : bucket.tensors) {
-    const Bytes bytes = elements * bytes_of(input.costs.gradient_dtype);
-    time += memory_time(bytes, bytes, input.kind.device);
-  }
-  return time;
-}
-
 Seconds cast_time(const ScheduleInput& input, Bytes bytes) { return memory_time(bytes, bytes, input.kind.device); }
 
 /// With its scaling; what is a view is scaled where it is. One rank is not wrapped in DDP. A copy casts as it copies;

@@ -8,9 +8,7 @@
 
 #include <algorithm>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "sim/bodies/write.hpp"
 
 namespace accosim {
 

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/schedules/schedule.hpp"

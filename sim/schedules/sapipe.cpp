@@ -16,16 +16,6 @@
 namespace accosim {
 namespace {
 
-/// DDP's: a kernel for each tensor.
-Seconds copies_time(const ScheduleInput& input, const Bucket& bucket) {
-  Seconds time;
-  for (const double elements : bucket.tensors) {
-    const Bytes bytes = elements * bytes_of(input.costs.gradient_dtype);
-    time += memory_time(bytes, bytes, input.kind.device);
-  }
-  return time;
-}
-
 /// What a step reads, of which only the parameters are written.
 Seconds prediction_time(const ScheduleInput& input) {
   const Bytes parameter = bytes_of(input.spec.parameter_dtype), state = bytes_of(input.spec.optimizer_dtype);

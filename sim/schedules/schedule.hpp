@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/body.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/graph/graph.hpp"

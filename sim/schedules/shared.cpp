@@ -7,7 +7,6 @@
 #include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"
 

@@ -78,8 +78,7 @@ class Rounds {
     return (each.sent_after + input_.spec.delay - 1) % updates + 1;
   }
   bool sends_at(int now) const {
-    return std::any_of(fragments_.begin(), fragments_.end(),
-                       [&](const Fragment& each) { return each.sent_after == now; });
+    return std::ranges::any_of(fragments_, [&](const Fragment& each) { return each.sent_after == now; });
   }
   /// Of a round, when something is sent or applied.
   std::vector<int> times() const {
@@ -88,13 +87,13 @@ class Rounds {
       all.push_back(each.sent_after);
       if (input_.spec.delay > 0) all.push_back(applied_after(each));
     }
-    std::sort(all.begin(), all.end());
+    std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return all;
   }
 
   void run_until(int update) {
-    if (update > done_ && std::any_of(awaited_.begin(), awaited_.end(), [](bool each) { return each; })) {
+    if (update > done_ && std::ranges::any_of(awaited_, [](bool each) { return each; })) {
       Hooks hooks;
       hooks.first = await();
       add_local_update(program_, input_, hooks);

@@ -3,7 +3,6 @@
 // in one piece after it, before the next one begins; each rank then steps its shard and the parameters are
 // all-gathered. Synchronized on the last micro-batch alone it sends as little as ZeRO-1 and holds whole gradients until
 // then.
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/reductions.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,12 +14,9 @@
 #include "models/base/stages.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/read_schedule.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/draw/looks.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/tuned_rows.hpp"
 #include "sim/what_if/what_if.hpp"

@@ -6,9 +6,6 @@
 #include <utility>
 
 #include "models/base/json.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"

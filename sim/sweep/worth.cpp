@@ -1,6 +1,5 @@
 // Whether the whole of an unlike cluster is faster than its fastest part alone.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "models/base/statistics.hpp"

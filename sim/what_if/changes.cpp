@@ -8,9 +8,7 @@
 
 #include "models/base/json.hpp"
 #include "models/base/reader.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/knobs/settings.hpp"

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/knobs/knob.hpp"
 #include "sim/what_if/what_if.hpp"
 

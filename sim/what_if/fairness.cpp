@@ -8,12 +8,8 @@
 #include <utility>
 
 #include "models/base/stages.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/parallel.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"

@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "models/price/interval.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/result/tuned_rows.hpp"

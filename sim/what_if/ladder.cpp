@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "models/base/json.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/tuned_rows.hpp"
 

@@ -1,5 +1,4 @@
-#include "sim/what_if/looks_wrong.hpp"
-
+// Warnings of what a cluster says that no hardware has.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/crews.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {

@@ -5,10 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 
 namespace accosim {
 

@@ -1,5 +1,4 @@
-#include "sim/what_if/waiting.hpp"
-
+// The warning that ranks wait for each other, and what to do about it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,14 +8,11 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/what_if/changes.hpp"
+#include "sim/what_if/warnings.hpp"
 
 namespace accosim {
 namespace {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/evaluation/steady.hpp"
 #include "sim/result/metrics.hpp"
 #include "sim/what_if/what_if.hpp"
 
@@ -29,5 +30,22 @@ std::optional<Warning> seldom_measured(const Cluster& cluster);
 
 /// By how much the halves of a mean differ: "0.23 %", "less than 0.01 %".
 std::string difference_in_words(double fraction);
+
+// What a cluster says that no hardware has: asked about once, with the place, and never refused, for parts that are not
+// for sale yet are a good question. And what speaks against the measurements that its links were fitted to.
+
+/// Of each node group, as warnings "looks_wrong": links inside a node that are faster than any of their generation, as
+/// where both directions were added up, or join GPUs as no board does; adapters faster than any of their kind, as where
+/// bytes were meant as bits; peaks above those of the generation, as where sparsity is counted. Of the whole,
+/// "doubtful_network".
+std::vector<Warning> looks_wrong(const Cluster& cluster);
+
+// Ranks of unequal speed make each other wait where they meet. Which rank waits cannot be told from the GPUs alone: a
+// slow one with a small micro-batch waits for a fast one with a large one. So it is read off the simulation, and advice
+// is simulated before it is given.
+
+/// The warning "ranks_wait", where some ranks are idle for much of an update and others for clearly less. Its advice
+/// holds a --set where another micro-batch of a node group raises tokens per second and fits.
+std::optional<Warning> ranks_wait(const WhatIf& what_if, std::size_t schedule, const SteadyPlay& play);
 
 }  // namespace accosim

@@ -7,10 +7,7 @@
 
 #include "models/price/price.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/knobs/settings.hpp"

@@ -11,9 +11,8 @@
 
 #include "models/base/json.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/evaluation.hpp"
+#include "sim/result/metrics.hpp"
 #include "sim/result/tuned_rows.hpp"
 
 namespace accosim {
@@ -49,5 +48,14 @@ class WhatIf {
   std::vector<JsonValue> added_;                                    ///< of "schedules", which write down what was added
   std::shared_ptr<Grounds> grounds_ = std::make_shared<Grounds>();  ///< by the settings that are not of schedules
 };
+
+// The same comparison under several seeds: how far what was drawn decides its figures.
+
+/// Results of the same schedules under several seeds, the scenario's own first: the first, each with its bands over
+/// all. Speedups are over the baseline under the same seed.
+std::vector<RunResult> with_bands(const std::vector<std::vector<RunResult>>& by_seed);
+
+/// The scenario under the seed `number` places after its own.
+Scenario with_seed(const Scenario& scenario, int number);
 
 }  // namespace accosim

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "models/price/interval.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 

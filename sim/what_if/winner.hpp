@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/price/fit_verdict.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/metrics.hpp"

@@ -17,7 +17,7 @@ namespace {
 void wait(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
 const StageUse& stage(const StagesUsed& used, const std::string& name) {
-  return *std::find_if(used.stages.begin(), used.stages.end(), [&](const StageUse& each) { return each.name == name; });
+  return *std::ranges::find_if(used.stages, [&](const StageUse& each) { return each.name == name; });
 }
 
 TEST(Stages, AreNothingUntilTheyAreWatched) {

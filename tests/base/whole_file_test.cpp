@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "models/base/errors.hpp"
 #include "models/base/outputs.hpp"
 #include "tests/support/program.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -31,18 +33,11 @@ const std::string kOld = "what was there before\n";
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
-std::string what_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string what_of(const std::function<void()>& body) { return thrown_by<std::exception>(body); }
 
 /// A pipe in both directions, by which a child writes one chunk each time that it is told to.
 struct Steps {

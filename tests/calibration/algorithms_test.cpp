@@ -7,8 +7,8 @@
 #include "calibration/base/names.hpp"
 #include "calibration/train/training.hpp"
 #include "models/base/errors.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/support/recursions.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/support/workloads.hpp"
 
 namespace accocal {

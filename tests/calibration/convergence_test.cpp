@@ -9,9 +9,9 @@
 #include "calibration/base/names.hpp"
 #include "models/base/errors.hpp"
 #include "models/recorded/convergence_file.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

@@ -10,7 +10,7 @@
 #include "calibration/base/names.hpp"
 #include "calibration/ranks/bf16.hpp"
 #include "calibration/ranks/gather.hpp"
-#include "tests/calibration/thrown.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

@@ -37,16 +37,13 @@ TEST(MeasurePlan, StaysInItsBudgetAndUsesIt) {
     const bool least = plan.back().bytes == 1024;
     EXPECT_TRUE(least || time <= inputs.budget.value * 1.0001) << time;
     // What is left is less than one more run of each cell, or every cell has as many as are of use.
-    const bool most = std::all_of(plan.begin(), plan.end(), [](const Cell& cell) { return cell.runs >= 30; });
+    const bool most = std::ranges::all_of(plan, [](const Cell& cell) { return cell.runs >= 30; });
     EXPECT_TRUE(most || time >= 0.3 * inputs.budget.value) << time << " of " << inputs.budget.value;
   }
 }
 
 TEST(MeasurePlan, SizesAskedForAreMeasuredWhateverTheyTake) {
-  PlanInputs inputs;
-  inputs.ranks = 4;
-  inputs.payload_rate = BytesPerSecond{1e6};
-  inputs.bytes = {64 << 20};
+  PlanInputs inputs{.ranks = 4, .payload_rate = BytesPerSecond{1e6}, .bytes = {64 << 20}};
   const std::vector<Cell> plan = plan_cells(inputs);
   ASSERT_EQ(plan.size(), 8u);
   EXPECT_EQ(plan.back().bytes, 64 << 20);
@@ -56,11 +53,7 @@ TEST(MeasurePlan, SizesAskedForAreMeasuredWhateverTheyTake) {
 }
 
 TEST(MeasurePlan, TheWarmUpSpendsTheCredit) {
-  PlanInputs inputs;
-  inputs.ranks = 4;
-  inputs.payload_rate = BytesPerSecond{24e6};
-  inputs.credit = 50'000;
-  inputs.bytes = {16'000, 1'000'000};
+  PlanInputs inputs{.ranks = 4, .payload_rate = BytesPerSecond{24e6}, .credit = 50'000, .bytes = {16'000, 1'000'000}};
   // A run of 16 kB sends 12 kB: 2 * 50 / 12 = 8.3 runs. One of 1 MB sends 750 kB. After an idle time the credit is
   // meant.
   for (const Cell& cell : plan_cells(inputs))
@@ -102,16 +95,15 @@ TEST(MeasureSamples, TheftIsARatioOfMedians) {
 }
 
 TEST(MeasureSamples, TimesTravelUnchanged) {
-  RankTimes times;
-  times.cells = {{{0.1, 1 / 3.0}, {12345.678901234567, 2}, {0, 1e-9}}};
-  times.hand_off_start = {1e-6};
-  times.hand_off_end = {2e-6};
-  times.elements = {{5, {0.5}, {0.25}}};
-  times.micro_batch = {0.125};
-  times.parameters = 7;
-  times.tokens = 64;
-  times.shorter = {{4, 8}};
-  times.theft = {{1}, {2}, {3}, {4}};
+  RankTimes times{.cells = {{{0.1, 1 / 3.0}, {12345.678901234567, 2}, {0, 1e-9}}},
+                  .hand_off_start = {1e-6},
+                  .hand_off_end = {2e-6},
+                  .elements = {{5, {0.5}, {0.25}}},
+                  .micro_batch = {0.125},
+                  .shorter = {{4, 8}},
+                  .parameters = 7,
+                  .tokens = 64,
+                  .theft = {{1}, {2}, {3}, {4}}};
   const std::string text =
       "1 2 0.1 0.3333333333333333 2 12345.678901234567 2 2 0 1e-09 1 1e-06 1 2e-06 1 5 1 0.5 1 0.25 1 0.125 1 2 4 8 7 "
       "64 "

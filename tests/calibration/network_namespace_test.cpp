@@ -18,7 +18,7 @@
 #include "calibration/base/tool.hpp"
 #include "calibration/ranks/namespaces.hpp"
 #include "calibration/ranks/spawn.hpp"
-#include "tests/calibration/thrown.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

@@ -15,8 +15,8 @@
 
 #include "calibration/ranks/report.hpp"
 #include "calibration/ranks/ring_transport.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/support/holds.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

@@ -9,8 +9,8 @@
 #include "calibration/base/names.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

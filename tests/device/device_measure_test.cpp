@@ -12,12 +12,12 @@
 #include "calibration/measure/measure_items.hpp"
 #include "calibration/measure/measure_run.hpp"
 #include "models/base/errors.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/device/device_measurement.hpp"
 #include "tests/device/on_device.hpp"
 #include "tests/device/small_floats.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/holds.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

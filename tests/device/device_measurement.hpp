@@ -9,12 +9,7 @@
 namespace accocal {
 
 inline BenchOptions tiny_bench() {
-  BenchOptions options;
-  options.beyond = 4096;
-  options.batch = Seconds{4e-6};
-  options.replay = Seconds{6e-6};
-  options.is_short = Seconds{2e-6};
-  return options;
+  return BenchOptions{.beyond = 4096, .batch = Seconds{4e-6}, .replay = Seconds{6e-6}, .is_short = Seconds{2e-6}};
 }
 
 inline Efforts tiny_efforts() {

@@ -13,9 +13,9 @@
 #include "calibration/device/device_values.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/ranks/local_transport.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/device/reals.hpp"
 #include "tests/on_host/on_host.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {
@@ -406,7 +406,7 @@ TEST(DeviceRank, TellsWhatItDidWhen) {
       const Spans compute = lane_of(result, rank, kCompute), communication = lane_of(result, rank, kCommunication);
       ASSERT_FALSE(compute.empty());
       ASSERT_FALSE(communication.empty());
-      EXPECT_EQ(std::count_if(compute.begin(), compute.end(), [](const auto& s) { return s.label == "wait"; }),
+      EXPECT_EQ(std::ranges::count_if(compute, [](const auto& s) { return s.label == "wait"; }),
                 6 * (algorithm == Algorithm::kAcco ? 2 : 1) + (algorithm == Algorithm::kWp ? 1 : 0));
       for (const Spans* lane : {&compute, &communication}) {
         EXPECT_GE(lane->front().begin, Seconds{0});

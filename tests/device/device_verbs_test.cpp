@@ -13,10 +13,10 @@
 #include "calibration/ranks/local_transport.hpp"
 #include "models/base/errors.hpp"
 #include "models/base/json.hpp"
-#include "tests/calibration/thrown.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/json.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accocal {
 namespace {

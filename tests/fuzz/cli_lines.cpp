@@ -296,8 +296,7 @@ void keep_inside(CommandLine& line) {
   }
   for (std::string& name : line.words)  // a setting behind -o
     if (const std::vector<std::string> named = outputs_of(line);
-        name.rfind("/dev/", 0) != 0 && !name.empty() && name[0] == '/' &&
-        std::find(named.begin(), named.end(), name) != named.end())
+        name.rfind("/dev/", 0) != 0 && !name.empty() && name[0] == '/' && std::ranges::find(named, name) != named.end())
       name[0] = 'x';
 }
 

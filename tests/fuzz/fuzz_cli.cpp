@@ -133,7 +133,7 @@ std::string wrong_with(const LineRun& run, const CommandLine& line, const std::m
   std::vector<std::string> named;
   for (const std::string& output : outputs_of(line)) named.push_back(fs::path(output).lexically_normal().string());
   const auto may_change = [&](const std::string& name) {
-    const bool told = std::find(named.begin(), named.end(), name) != named.end();
+    const bool told = std::ranges::find(named, name) != named.end();
     // A sweep's rows are kept, those of points that failed too.
     const bool refused = (code == 1 || code == 2) && run.err.find("every point failed") == std::string::npos;
     return told && !refused;

@@ -224,8 +224,7 @@ int run(int argc, char** argv) {
   const Options options = options_of(argc, argv);
   std::vector<const Parser*> chosen;
   for (const Parser& parser : parsers())
-    if (options.parsers.empty() || std::count(options.parsers.begin(), options.parsers.end(), parser.name) > 0)
-      chosen.push_back(&parser);
+    if (options.parsers.empty() || std::ranges::count(options.parsers, parser.name) > 0) chosen.push_back(&parser);
   if (options.wrong || chosen.size() < options.parsers.size()) {
     std::fprintf(stderr, kUsage, argv[0]);
     return 2;

@@ -44,6 +44,6 @@ std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::s
   const std::string text =
       accosim::mutated_by_form(std::string(reinterpret_cast<const char*>(data), size), chosen().form, random);
   if (text.empty() || text.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::copy(text.begin(), text.end(), data);
+  std::ranges::copy(text, data);
   return text.size();
 }

@@ -26,7 +26,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, none))
     if (entry.is_regular_file() && entry.path().extension() != ".md") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

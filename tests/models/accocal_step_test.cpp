@@ -6,15 +6,11 @@
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/support/step_lines.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -205,12 +201,7 @@ constexpr const char* kGpt2 =
 
 std::string error_of(const std::string& text) {
   const Scratch scratch;
-  try {
-    load_scenario(scratch.write("s.json", text), {});
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by<ScenarioError>([&] { load_scenario(scratch.write("s.json", text), {}); });
 }
 
 TEST(AccocalStep, TheLoaderTakesWhatAccocalTrains) {

@@ -6,12 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "models/price/expert_operators.hpp"
 #include "models/price/kernel.hpp"
 #include "models/price/layers.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model.hpp"
 #include "tests/models/sample_models.hpp"
 
 namespace accosim {
@@ -230,9 +228,7 @@ TEST(Experts, RanksThatSplitTensorsHaveAPartOfEachExpertAndAllOfTheRouter) {
   Random random(3);
   Case c = random_case(random, Implementation::kFused);
   c.model.experts.shared_inner_size = 48;
-  ModelShare half;
-  half.tensor = 2;
-  half.sequence = true;
+  ModelShare half{.tensor = 2, .sequence = true};
   const Layer whole = c.layer(), layer = layers_of(c.model, c.workload, half)[1];
   EXPECT_EQ(2 * find(layer, "expert up").parameters, find(whole, "expert up").parameters);
   EXPECT_EQ(2 * find(layer, "expert down").forward_flops.value, find(whole, "expert down").forward_flops.value);

@@ -40,7 +40,7 @@ GpuFit fit_of(const GpuDocument& document, const std::string& device = "NVIDIA H
 }
 
 const GpuFitRow& row_of(const GpuFit& fit, const std::string& what) {
-  return *std::find_if(fit.rows.begin(), fit.rows.end(), [&](const GpuFitRow& row) { return row.what == what; });
+  return *std::ranges::find_if(fit.rows, [&](const GpuFitRow& row) { return row.what == what; });
 }
 
 class FitGpu : public testing::Test {
@@ -79,8 +79,7 @@ TEST_F(FitGpu, WithoutAProductTheOverheadOfProductsStays) {
   const GpuFit fit = fit_of(document);
   EXPECT_FALSE(fit.device.product_overhead);  // by the law, as shipped
   const auto says = [](const GpuFit& of, const std::string& text) {
-    return std::any_of(of.notes.begin(), of.notes.end(),
-                       [&](const std::string& note) { return note.find(text) != std::string::npos; });
+    return std::ranges::any_of(of.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
   };
   EXPECT_TRUE(says(fit, "with what a step takes beyond it"));
   // The others of the invented one's types: tf32 and fp8 keep what was published.
@@ -336,9 +335,9 @@ TEST_F(FitGpu, AnUnknownGpuNeedsAProfile) {
   const auto says = [](const std::string& note) {
     return note.find("rests on 3 kernels, and a fit needs 10 to stand on its own") != std::string::npos;
   };
-  EXPECT_TRUE(std::any_of(fit.notes.begin(), fit.notes.end(), says));
-  EXPECT_NE(std::find_if(fit.notes.begin(), fit.notes.end(),
-                         [](const std::string& note) { return note.rfind("1 products in dtypes", 0) == 0; }),
+  EXPECT_TRUE(std::ranges::any_of(fit.notes, says));
+  EXPECT_NE(std::ranges::find_if(fit.notes,
+                                 [](const std::string& note) { return note.rfind("1 products in dtypes", 0) == 0; }),
             fit.notes.end());
 }
 

@@ -14,8 +14,6 @@
 #include "models/fit/write_constants.hpp"
 #include "models/fit/write_profile.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/models/refusal.hpp"
 #include "tests/support/gpu_document.hpp"

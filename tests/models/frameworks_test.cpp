@@ -9,11 +9,8 @@
 #include "models/base/json.hpp"
 #include "models/read/load.hpp"
 #include "models/read/read_schedule.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "tests/models/scenario_files.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {
@@ -108,19 +105,16 @@ TEST(Frameworks, Zero2TakesTheKeysOfTheProgramThatItsFrameworkRuns) {
   };
   for (const char* const key : {"overlap", "buckets", "bucket_cap_mb", "first_bucket_mb", "reduction", "parameter_sync",
                                 "gather_bucket_mb", "gradient_as_bucket_view"})
-    EXPECT_NE(error_of(Framework::kPytorch, key, "none")
-                  .find("PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, or "
-                        "write \"framework\": \"deepspeed\""),
-              std::string::npos)
+    EXPECT_TRUE(holds(error_of(Framework::kPytorch, key, "none"),
+                      "PyTorch's fully_shard reduces a unit at a time beside the backward pass; leave it out, or "
+                      "write \"framework\": \"deepspeed\""))
         << key << ": " << error_of(Framework::kPytorch, key, "none");
   EXPECT_EQ(error_of(Framework::kPytorch, "reduce_dtype", "fp32"), "");
-  EXPECT_NE(error_of(Framework::kPytorch, "reshard_after_forward", "false").find("it belongs to zero3"),
-            std::string::npos);
+  EXPECT_TRUE(holds(error_of(Framework::kPytorch, "reshard_after_forward", "false"), "it belongs to zero3"));
   EXPECT_EQ(error_of(Framework::kDeepspeed, "overlap", "none"), "");
-  EXPECT_NE(error_of(Framework::kDeepspeed, "reduce_dtype", "fp32")
-                .find("zero2 has such a choice only where PyTorch runs it; remove it, or write \"framework\": "
-                      "\"pytorch\""),
-            std::string::npos)
+  EXPECT_TRUE(holds(error_of(Framework::kDeepspeed, "reduce_dtype", "fp32"),
+                    "zero2 has such a choice only where PyTorch runs it; remove it, or write \"framework\": "
+                    "\"pytorch\""))
       << error_of(Framework::kDeepspeed, "reduce_dtype", "fp32");
 }
 
@@ -138,7 +132,7 @@ std::vector<std::string> errors_of(const std::string& text, Framework framework 
 
 void expect_error(const std::vector<std::string>& errors, const std::string& said) {
   ASSERT_EQ(errors.size(), 1U) << said;
-  EXPECT_NE(errors[0].find(said), std::string::npos) << errors[0];
+  EXPECT_TRUE(holds(errors[0], said)) << errors[0];
 }
 
 TEST(Frameworks, ParametersAreGatheredBesideTheForwardPassWhereGradientsAreBesideTheBackwardPass) {
@@ -216,13 +210,13 @@ TEST(Frameworks, WhatTheyDoNotHaveIsRefused) {
   std::vector<std::string> errors;
   spec_of("zero2", Framework::kMegatron, {}, 8, &errors);
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_NE(errors[0].find("Megatron-LM has no ZeRO-2; write \"zero1\", its distributed optimizer"), std::string::npos);
+  EXPECT_TRUE(holds(errors[0], "Megatron-LM has no ZeRO-2; write \"zero1\", its distributed optimizer"));
   spec_of("ddp", Framework::kMegatron, {{"optimizer_sharding", "zero_redundancy"}}, 8, &errors);
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_NE(errors[0].find("zero_redundancy is PyTorch's, and Megatron-LM runs the step"), std::string::npos);
+  EXPECT_TRUE(holds(errors[0], "zero_redundancy is PyTorch's, and Megatron-LM runs the step"));
   spec_of("ddp", Framework::kDeepspeed, {{"broadcast_buffers", "true"}}, 8, &errors);
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_NE(errors[0].find("is a choice of PyTorch's DistributedDataParallel"), std::string::npos);
+  EXPECT_TRUE(holds(errors[0], "is a choice of PyTorch's DistributedDataParallel"));
 }
 
 TEST(Frameworks, ASizeOfTheUsersIsThatOfAllBucketsWhereTheFirstHasNoneOfItsOwn) {
@@ -244,7 +238,7 @@ TEST(Frameworks, ASizeWithoutBucketsOfTensorsIsRefused) {
   Diagnostics diagnostics;
   read_schedule(value, "/schedules/0", Training{}, std::nullopt, diagnostics);
   ASSERT_EQ(diagnostics.errors.size(), 1u);
-  EXPECT_NE(diagnostics.errors[0].find("is the size of buckets of tensors"), std::string::npos);
+  EXPECT_TRUE(holds(diagnostics.errors[0], "is the size of buckets of tensors"));
   // A size alone says that there are such buckets.
   EXPECT_EQ(read_schedule(value = json_object({{"name", "zero1"}, {"overlap", "backward"}, {"bucket_cap_mb", 25}}), "",
                           Training{}, std::nullopt, diagnostics)

@@ -16,7 +16,6 @@
 #include "models/price/attention_time.hpp"
 #include "models/price/kernel.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/kernel_table.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/random.hpp"

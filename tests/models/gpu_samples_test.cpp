@@ -8,10 +8,6 @@
 
 #include "models/fit/machine_samples.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/models/refusal.hpp"
 #include "tests/support/gpu_document.hpp"
 #include "tests/support/holds.hpp"

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/price/layers.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/shipped.hpp"
 
 namespace accosim {

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "models/fit/write_constants.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/models/refusal.hpp"

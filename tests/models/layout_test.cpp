@@ -11,9 +11,6 @@
 
 #include "models/price/price.hpp"
 #include "models/price/stage_speed.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 
@@ -88,8 +85,8 @@ TEST(Parallel, GroupsPartTheRanks) {
                               own = coordinates_of(layout, rank);
         for (const Dim dim : kEach) EXPECT_TRUE(ranks.dims.has(dim) || at(first, dim) == at(own, dim)) << seed;
       }
-    EXPECT_EQ(std::count(times.begin(), times.end(), 1), ranks_of(layout)) << seed << ": each rank is in one group";
-    EXPECT_TRUE(std::is_sorted(groups.members.begin(), groups.members.end(), [](const auto& a, const auto& b) {
+    EXPECT_EQ(std::ranges::count(times, 1), ranks_of(layout)) << seed << ": each rank is in one group";
+    EXPECT_TRUE(std::ranges::is_sorted(groups.members, [](const auto& a, const auto& b) {
       return a.front() < b.front();
     })) << seed;
   }

@@ -1,8 +1,6 @@
 // Do LoRA and QLoRA train what they train, hold what they hold, and compute no gradient that nobody needs?
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "models/price/layers.hpp"
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"
@@ -17,11 +15,7 @@ namespace {
 using enum LoraTarget;
 
 Workload with(Lora lora, Implementation code = Implementation::kEager) {
-  Workload workload;
-  workload.sequence_length = 1024;
-  workload.implementation = code;
-  workload.lora = std::move(lora);
-  return workload;
+  return Workload{.sequence_length = 1024, .implementation = code, .lora = std::move(lora)};
 }
 
 double frozen_bytes(const Layers& layers) {

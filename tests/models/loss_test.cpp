@@ -18,12 +18,8 @@ constexpr double kT = 1024, kH = 64, kV = 6400;
 Layer head(Loss loss, int chunks = 0, Implementation code = Implementation::kEager, bool tied = false) {
   Model model = llama(1, 64, 4, 4, 128, 6400);
   model.tie_word_embeddings = tied;
-  Workload workload;
-  workload.micro_batch_size = 2;
-  workload.sequence_length = 512;
-  workload.implementation = code;
-  workload.loss = loss;
-  workload.loss_chunks = chunks;
+  Workload workload{
+      .micro_batch_size = 2, .sequence_length = 512, .implementation = code, .loss = loss, .loss_chunks = chunks};
   return *layers_of(model, workload).back();
 }
 
@@ -69,9 +65,7 @@ TEST(Loss, LigersPiecesAreOfAPowerOfTwoOfTokens) {
 
 TEST(Loss, AHugeVocabularyMakesNoEndlessListOfKernels) {
   const Model model = llama(1, 4, 4, 4, 8, 100'000'000);
-  Workload workload;
-  workload.sequence_length = 1'000'000;
-  workload.loss = Loss::kFusedLinear;
+  Workload workload{.sequence_length = 1'000'000, .loss = Loss::kFusedLinear};
   EXPECT_LE(find(*layers_of(model, workload).back(), "lm head").forward.size(), 3U * kMostLossChunks);
 }
 
@@ -119,9 +113,7 @@ TEST(Packing, SeparateSequencesNeedTheirOwnPairs) {
 }
 
 TEST(Packing, DocumentsAreTheLengthsCutToTheRow) {
-  SequenceLengths lengths;
-  lengths.padding = Padding::kPacked;
-  lengths.histogram = {{100, 3}, {200, 0}, {5000, 1}};
+  SequenceLengths lengths{.histogram = {{100, 3}, {200, 0}, {5000, 1}}, .padding = Padding::kPacked};
   EXPECT_TRUE(documents_of(lengths, 1024).empty());
   lengths.separate = true;
   EXPECT_EQ(documents_of(lengths, 1024), (std::vector<SequenceLengths::Bar>{{100, 3}, {1024, 1}}));

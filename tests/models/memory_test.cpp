@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "models/spec/device.hpp"
 #include "models/spec/schedule.hpp"

@@ -9,7 +9,6 @@
 #include "models/price/layers.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/shipped.hpp"
 #include "tests/models/sample_models.hpp"
 
@@ -291,11 +290,7 @@ TEST(ModelFamilies, FamiliesThatAreNotShippedHaveThePartsOfTheirModules) {
 
 Layer block_of(const std::string& name, Implementation code = Implementation::kEager,
                Attention attention = Attention::kFlash, Recompute recompute = Recompute::kNone) {
-  Workload workload;
-  workload.sequence_length = 128;
-  workload.implementation = code;
-  workload.attention = attention;
-  workload.recompute = recompute;
+  Workload workload{.sequence_length = 128, .attention = attention, .recompute = recompute, .implementation = code};
   return layers_of(load_model(name), workload)[1];
 }
 
@@ -334,8 +329,7 @@ TEST(ModelFamilies, NormsOfQueriesAndKeysMoveTheirElements) {
 
 TEST(ModelFamilies, ProductsThatAreStoredAsOneAreOneGemm) {
   const auto gemms = [](const Operator& op) {
-    return std::count_if(op.forward.begin(), op.forward.end(),
-                         [](const Kernel& kernel) { return kernel.kind == KernelKind::kGemm; });
+    return std::ranges::count_if(op.forward, [](const Kernel& kernel) { return kernel.kind == KernelKind::kGemm; });
   };
   EXPECT_EQ(gemms(find(block_of("phi-4"), "qkv projection")), 1);
   EXPECT_EQ(gemms(find(block_of("phi-4"), "mlp up")), 1);

@@ -9,7 +9,6 @@
 #include "models/read/library.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/models/refusal.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/scratch.hpp"

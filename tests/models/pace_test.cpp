@@ -10,7 +10,6 @@
 #include "models/base/draws.hpp"
 #include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {

@@ -5,12 +5,10 @@
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "models/base/json.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/models/scenario_files.hpp"
 
 namespace accosim {

@@ -14,10 +14,6 @@
 #include "models/price/operators.hpp"
 #include "models/price/spread.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/training.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -408,7 +404,7 @@ TEST(Bill, HoldsWhatArithmeticTakesBesideCollectives) {
   device.collective_sms = 24;
   const Layer layer{LayerKind::kBlock, {op_of("both", OperatorClass::kGemm, {kProduct, kPass, kProduct}, {})}};
   const Bill bill = bill_of({layer}, device, Dtype::kBf16);
-  const auto at = [](int sms) { return std::find(kHeld.begin(), kHeld.end(), sms) - kHeld.begin(); };
+  const auto at = [](int sms) { return std::ranges::find(kHeld, sms) - kHeld.begin(); };
   EXPECT_DOUBLE_EQ(bill.kernels[0].held[0].value, 11e-3);
   EXPECT_DOUBLE_EQ(bill.kernels[0].held[at(24)].value, 11e-3 * 4 / 3);
   EXPECT_DOUBLE_EQ(bill.kernels[0].held[at(72)].value, 11e-3 * 4);
@@ -551,8 +547,7 @@ struct DirectSpread {
     if (trust.basis == Basis::kBandwidth) memory += time;
     if (trust.basis == Basis::kConstants) constant += time;
     if (trust.basis != Basis::kMeasured) return;
-    const auto same =
-        std::find_if(measured.begin(), measured.end(), [&](const auto& each) { return *each.first == kernel; });
+    const auto same = std::ranges::find_if(measured, [&](const auto& each) { return *each.first == kernel; });
     if (same == measured.end())
       measured.emplace_back(&kernel, time);
     else
@@ -609,7 +604,7 @@ TEST(BillOfRandomModels, PricesEachKernelOnceOnEachDevice) {
     const auto count = [&](const std::vector<Kernel>& kernels) {
       for (const Kernel& kernel : kernels) {
         ++runs;
-        if (std::none_of(different.begin(), different.end(), [&](const Kernel* each) { return *each == kernel; }))
+        if (std::ranges::none_of(different, [&](const Kernel* each) { return *each == kernel; }))
           different.push_back(&kernel);
       }
     };

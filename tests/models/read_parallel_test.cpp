@@ -1,5 +1,4 @@
 // Is "parallel" of a training read as each framework would run it, and is what does not divide refused with what does?
-#include "models/read/read_parallel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 #include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "tests/models/parallel_files.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {
@@ -14,7 +14,7 @@ namespace {
 
 TEST_F(ReadParallel, AbsentOrEmptyTheModelIsWhole) {
   EXPECT_EQ(load_scenario(path_, {}).scenario.training.parallel, Parallel{});
-  EXPECT_EQ(load_scenario(path_, {}).resolved().find("\"parallel\""), std::string::npos);
+  EXPECT_FALSE(holds(load_scenario(path_, {}).resolved(), "\"parallel\""));
   EXPECT_EQ(read(""), Parallel{});
   EXPECT_EQ(origins("", Framework::kPytorch),
             (std::map<std::string, std::string>{{"tensor_parallel_size", "default"},
@@ -422,12 +422,10 @@ TEST_F(ReadParallel, ExpertsAreSharedWhereTheyDivideAndWhereTheyAreModelled) {
       errors(R"("expert_parallel_size": 3)"),
       Lines{"--set /training/parallel/expert_parallel_size: is 3, and the model has 64 experts, which 3 ranks cannot "
             "share evenly; write 2 or 4"});
-  EXPECT_NE(errors(R"("expert_parallel_size": 64)").front().find("model replicas, which are no groups of so many"),
-            std::string::npos);
-  EXPECT_NE(errors(R"("expert_parallel_size": 2, "tensor_parallel_size": 2, "sequence_parallel": false)")
-                .front()
-                .find("as Megatron-LM asks for"),
-            std::string::npos);
+  EXPECT_TRUE(holds(errors(R"("expert_parallel_size": 64)").front(), "model replicas, which are no groups of so many"));
+  EXPECT_TRUE(
+      holds(errors(R"("expert_parallel_size": 2, "tensor_parallel_size": 2, "sequence_parallel": false)").front(),
+            "as Megatron-LM asks for"));
   for (const auto& [schedule, why] : std::vector<std::pair<std::string, std::string>>{
            {R"({"name": "zero3"})", "parameters gathered in every pass"},
            {R"({"name": "diloco"})", "replicas that make updates by themselves"},
@@ -435,14 +433,13 @@ TEST_F(ReadParallel, ExpertsAreSharedWhereTheyDivideAndWhereTheyAreModelled) {
            {R"({"name": "zero1", "shard_group": "node"})", "shards inside nodes"}}) {
     const Lines lines = errors(R"("expert_parallel_size": 2)", {"/schedules=[" + schedule + "]"});
     ASSERT_EQ(lines.size(), 1U) << schedule;
-    EXPECT_NE(lines.front().find(why + ", which is not modelled yet where ranks share experts"), std::string::npos)
-        << lines.front();
+    EXPECT_TRUE(holds(lines.front(), why + ", which is not modelled yet where ranks share experts"));
   }
   const auto imbalance = [&](const std::string& parallel) {
     return errors(parallel, {"/training/expert_imbalance=3"});
   };
-  EXPECT_NE(imbalance("").front().find("here each has all of them"), std::string::npos);
-  EXPECT_NE(imbalance(R"("expert_parallel_size": 2)").front().find("no rank of 2 has more"), std::string::npos);
+  EXPECT_TRUE(holds(imbalance("").front(), "here each has all of them"));
+  EXPECT_TRUE(holds(imbalance(R"("expert_parallel_size": 2)").front(), "no rank of 2 has more"));
   EXPECT_TRUE(errors(R"("expert_parallel_size": 2)", {"/training/expert_imbalance=1.5"}).empty());
 }
 
@@ -462,17 +459,17 @@ TEST_F(ReadParallel, WhatIsSaidOfSharedExpertsGoesTogether) {
     const Lines lines = errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=4",
                                           "/training/parallel={" + parallel + "}"});
     ASSERT_FALSE(lines.empty()) << parallel;
-    EXPECT_NE(lines.front().find(what), std::string::npos) << lines.front();
+    EXPECT_TRUE(holds(lines.front(), what));
   }
   const Lines proxied =
       errors_of(path_, {"/model=olmoe-1b-7b", "/cluster/nodes/0/nics/kind=\"efa_rdma\"",
                         R"(/training/parallel={"expert_parallel_size": 16, "expert_dispatcher": "deepep"})"});
   ASSERT_FALSE(proxied.empty());
-  EXPECT_NE(proxied.front().find("by proxies on their hosts"), std::string::npos) << proxied.front();
+  EXPECT_TRUE(holds(proxied.front(), "by proxies on their hosts"));
   const Lines single = errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=1",
                                          R"(/training/parallel={"expert_parallel_size": 2, "expert_overlap": true})"});
   ASSERT_FALSE(single.empty());
-  EXPECT_NE(single.front().find("two micro-batches at once"), std::string::npos) << single.front();
+  EXPECT_TRUE(holds(single.front(), "two micro-batches at once"));
   EXPECT_TRUE(errors_of(path_, {"/model=olmoe-1b-7b", "/training/gradient_accumulation_steps=4",
                                 "/training/parallel={" + split +
                                     R"("expert_parallel_size": 4, "expert_tensor_parallel_size": 1,

@@ -275,8 +275,8 @@ std::string update(double seconds, int samples) {
 
 /// `one` as "/pointer=value in JSON".
 bool has(const std::vector<Setting>& all, const std::string& one) {
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Setting& each) { return each.pointer + "=" + write_json(each.value) == one; });
+  return std::ranges::any_of(all,
+                             [&](const Setting& each) { return each.pointer + "=" + write_json(each.value) == one; });
 }
 
 TEST(MeasuredRun, TheSlowestAndTheFastestTenthDoNotCount) {

@@ -3,7 +3,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "models/price/layers.hpp"
 #include "models/spec/device.hpp"

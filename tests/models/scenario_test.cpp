@@ -1,18 +1,13 @@
 // From files to a valid scenario: references, --set, defaults, provenance; and for every bad or hostile input a message
 // that says where and what to write instead.
-#include "models/spec/scenario.hpp"
 
 #include <gtest/gtest.h>
 
 #include "models/collectives/collectives.hpp"
 #include "models/read/library.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
-#include "models/spec/training.hpp"
 #include "tests/models/scenario_files.hpp"
 
 namespace accosim {

@@ -103,8 +103,7 @@ TEST(ScheduleTraits, EveryKeyOfARowIsReadAndNoOther) {
     for (const std::string& key : keys) {
       // Of a released code's nodes DDP is inside.
       if (row->takes("form") && !row->takes(key) && plain_schedule().takes(key)) continue;
-      EXPECT_EQ(std::any_of(values.begin(), values.end(), [&](const JsonValue& value) { return value.find(key); }),
-                row->takes(key))
+      EXPECT_EQ(std::ranges::any_of(values, [&](const JsonValue& value) { return value.find(key); }), row->takes(key))
           << row->name << " " << key;
     }
   }

@@ -18,12 +18,7 @@
 namespace accosim {
 namespace {
 
-ModelShare split(int ranks, bool sequence = false) {
-  ModelShare share;
-  share.tensor = ranks;
-  share.sequence = sequence;
-  return share;
-}
+ModelShare split(int ranks, bool sequence = false) { return ModelShare{.tensor = ranks, .sequence = sequence}; }
 
 /// Megatron's kernels.
 Workload fused(int micro_batch, int sequence) {
@@ -500,9 +495,7 @@ TEST(TensorWaits, OfALayerAreThoseOfItsOperatorsMessages) {
   w.implementation = Implementation::kFused;
   const auto each = [](const TensorMessage&) { return CollectivePrice{Seconds{1}, 0}; };
   for (const bool sequence : {false, true}) {
-    ModelShare share;
-    share.tensor = 4;
-    share.sequence = sequence;
+    ModelShare share{.tensor = 4, .sequence = sequence};
     const Bill bill = bill_of(layers_of(gpt2(), w, share), device, Dtype::kBf16);
     const TensorWaits waits = tensor_waits(bill, bill.layers[1], each);
     EXPECT_NEAR(waits.forward.value, sequence ? 4 : 2, 1e-3);

@@ -99,8 +99,7 @@ class Meeting {
  private:
   bool complete(std::int64_t number) {
     const auto at = shown_.find(number);
-    return at != shown_.end() &&
-           std::all_of(at->second.begin(), at->second.end(), [](const Call& call) { return call.data != nullptr; });
+    return at != shown_.end() && std::ranges::all_of(at->second, [](const Call& call) { return call.data != nullptr; });
   }
 
   std::size_t ranks_;

@@ -129,7 +129,7 @@ TEST(AccocalMeasure, WithoutADeviceSaysSoInOneLineBeforeAnythingElse) {
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.out, "");
   EXPECT_EQ(run.err.rfind("accocal: no CUDA device: ", 0), 0u) << run.err;
-  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
 }
 
 TEST(AccocalMeasure, OptionsOfADeviceNeedOne) {
@@ -229,7 +229,7 @@ TEST(AccocalTrain, WritesTheRunItsTimelineAndItsLosses) {
   // And the names of two processes and four threads, and where six updates of two ranks end.
   EXPECT_EQ(Json::parse(text_of(trace))["traceEvents"].size(), document["spans"].size() + 6 + 12);
   const std::string csv = text_of(loss);
-  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 7);
 }
 
 TEST(AccocalTrain, FixedCountsGiveTheSameLossesEveryTime) {
@@ -284,7 +284,7 @@ TEST(AccocalTrain, MistakesAreToldOnceAndInOneLine) {
   const auto expect = [](const std::vector<std::string>& arguments, int code, const std::string& text) {
     const ProgramRun run = accocal(arguments);
     expect_told(run, code, text);
-    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
     EXPECT_EQ(run.out, "");
   };
   expect({"train", "-a", "adam"}, 1, "write one of ddp, zero1");
@@ -308,7 +308,7 @@ TEST(AccocalTrain, WithoutADeviceSaysSo) {
   if (run.exit_code == 0) GTEST_SKIP() << "there is a device";
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.err.rfind("accocal: no CUDA device: ", 0), 0u) << run.err;
-  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
   EXPECT_EQ(run.out, "");
 }
 

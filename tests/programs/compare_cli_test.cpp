@@ -17,9 +17,8 @@ namespace accosim {
 namespace {
 
 TEST(Explain, GrowthIsAPageInWhichNamesAreNoMarkup) {
-  const ProgramRun run = accosim({"explain", "llama-2-7b_fsdp_hsdp", "--growth", "--set",
-                                  R"(/cluster/nodes/0/device={"inherits": "A100-SXM4-80GB", "name": "<b>|x"})"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"explain", "llama-2-7b_fsdp_hsdp", "--growth", "--set",
+                                       R"(/cluster/nodes/0/device={"inherits": "A100-SXM4-80GB", "name": "<b>|x"})"});
   EXPECT_TRUE(holds(run.out, "\\<b>\\|x"));
 }
 
@@ -197,9 +196,7 @@ TEST(Compare, AGroupOfNoNodesChangesNothing) {
   EXPECT_NEAR(part["update_time_s"].number() / result(alone, "ddp")["update_time_s"].number(), 1, 1e-9);
   const auto runs = [&](std::vector<std::string> words) {
     words.insert(words.end(), {"--set", none});
-    const ProgramRun run = accosim(words);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
-    return run.out;
+    return accosim_done(words).out;
   };
   EXPECT_EQ(runs({"explain", scenario}).find("V100"), std::string::npos);
   EXPECT_EQ(runs({"run", scenario, "--schedule", "acco", "--trace", (folder.path / "t.json").string()}).find("V100"),
@@ -274,9 +271,8 @@ TEST(Compare, ScheduleChoosesAndSetReplacesThroughFiles) {
 TEST(Compare, ASlowNetworkCostsNoTimeNorMemory) {
   // At 10 Mbit/s a round lasts tens of thousands of micro-batches, and the baseline at that batch as many all-reduces
   // of hundreds of buckets.
-  const ProgramRun run = accosim({"compare", "scenarios/paper/finetune_2x4_a100.json", "--json", "--set",
-                                  "/cluster/nodes/0/nics/bandwidth=10 Mbit/s"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"compare", "scenarios/paper/finetune_2x4_a100.json", "--json", "--set",
+                                       "/cluster/nodes/0/nics/bandwidth=10 Mbit/s"});
   EXPECT_LT(run.peak_kib, 512 * 1024);
   const Json acco = result(Json::parse(run.out), "acco");
   EXPECT_GT(acco["batch_inflation"].number(), 1000);
@@ -291,8 +287,7 @@ TEST(Compare, HugeNumbersAreRefusedOrPlayed) {
   expect_told(accosim({"compare", scenario, "--set", "/training/gradient_accumulation_steps=1000000"}), 1,
               "raise its bucket_cap_mb");
   for (const char* set : {"/schedules/3/poll_every=1000000000", "/schedules/3/micro_batches_per_round=1000000000"}) {
-    const ProgramRun run = accosim({"compare", scenario, "--schedule", "acco", "--set", set});
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run = accosim_done({"compare", scenario, "--schedule", "acco", "--set", set});
     EXPECT_LT(run.peak_kib, 512 * 1024);
   }
   const TemporaryFolder folder;
@@ -311,8 +306,7 @@ TEST(Run, GivesNoComparison) {
 TEST(Resolve, IsAScenarioThatGivesTheSameResults) {
   const TemporaryFolder folder;
   for (const std::string& scenario : shipped_scenarios()) {
-    const ProgramRun resolved = accosim({"resolve", scenario});
-    ASSERT_EQ(resolved.exit_code, 0) << resolved.err;
+    const ProgramRun resolved = accosim_done({"resolve", scenario});
     const std::string copy = folder.write("resolved.json", resolved.out).string();
     EXPECT_EQ(accosim({"resolve", copy}).out, resolved.out) << scenario;
     std::vector<std::string> compare{"compare", scenario}, again{"compare", copy};
@@ -324,8 +318,7 @@ TEST(Resolve, IsAScenarioThatGivesTheSameResults) {
 
 TEST(Explain, AccountsForTheUpdate) {
   for (const std::string& scenario : shipped_scenarios()) {
-    const ProgramRun run = accosim({"explain", scenario});
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run = accosim_done({"explain", scenario});
     EXPECT_TRUE(holds(run.out, "forward and backward")) << scenario;
     EXPECT_EQ(run.out.find("nothing to do"), std::string::npos) << scenario;
   }
@@ -336,12 +329,10 @@ TEST(Trace, HoldsOneOfManyRanksThatDoTheSameOrThoseThatAreAskedFor) {
   const TemporaryFolder folder;
   const std::string path = (folder.path / "trace.json").string();
   const auto slices = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {
-        "run",       "pretrain_4x8_a100", "--set", "/cluster/nodes/0/count=16", "--schedule", "zero1", "--network",
-        "reference", "--trace",           path,    "--trace-updates",           "1"};
-    words.insert(words.end(), more.begin(), more.end());
-    const ProgramRun run = accosim(words);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run =
+        accosim_done(with({"run", "pretrain_4x8_a100", "--set", "/cluster/nodes/0/count=16", "--schedule", "zero1",
+                           "--network", "reference", "--trace", path, "--trace-updates", "1"},
+                          more));
     EXPECT_EQ(run.err.find("--trace-ranks") != std::string::npos, more.empty()) << run.err;
     std::map<std::int64_t, std::vector<std::string>> of;  // by process
     for (const Json& event : Json::parse(text_of(path))["traceEvents"].elements())
@@ -451,8 +442,7 @@ TEST(Explain, TheDocumentHasThePathAndItsCauses) {
 
 /// With members by their keys, so that only what has moved differs.
 JsonValue sorted(JsonValue value) {
-  std::sort(value.members.begin(), value.members.end(),
-            [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
+  std::ranges::sort(value.members, [](const JsonMember& a, const JsonMember& b) { return a.key < b.key; });
   for (JsonMember& member : value.members) member.value = sorted(member.value);
   for (JsonValue& element : value.elements) element = sorted(element);
   return value;
@@ -467,8 +457,7 @@ JsonValue predictions_of(JsonValue document) {
 
 // What interference costs a phase of 100 inner updates is a part of that phase, not all of it but one update.
 TEST(Explain, WhatInterferenceCostsIsOfTheSamePhase) {
-  const ProgramRun run = accosim({"explain", "two_sites_2x16_a100", "--schedule", "diloco"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"explain", "two_sites_2x16_a100", "--schedule", "diloco"});
   const std::size_t costs = run.out.find("Interference costs ");
   ASSERT_NE(costs, std::string::npos) << run.out;
   const std::string share = run.out.substr(run.out.find('(', costs) + 1, 5);

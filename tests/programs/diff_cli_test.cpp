@@ -23,10 +23,8 @@ std::string written(const TemporaryFolder& folder, const std::string& name, cons
 
 std::string traced(const TemporaryFolder& folder, const std::string& name, const Words& more = {}) {
   std::string path = (folder.path / name).string();
-  Words words = {"run", "finetune_2x4_a100", "--schedule", "acco", "--network", "reference", "--trace", path};
-  words.insert(words.end(), more.begin(), more.end());
-  const ProgramRun run = accosim(words);
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  accosim_done(
+      with({"run", "finetune_2x4_a100", "--schedule", "acco", "--network", "reference", "--trace", path}, more));
   return path;
 }
 
@@ -71,8 +69,7 @@ TEST(Diff, OfResultsAddsUpAndNamesTheLargestPart) {
   EXPECT_EQ(zero1["a"], "zero1");
   EXPECT_EQ(zero1["update_time"]["parts"][0]["name"], "exposed communication");
   EXPECT_NEAR(zero1["update_time"]["parts"][0]["share"].number(), 1, 1e-3);
-  const ProgramRun text = accosim({"diff", a, b});
-  EXPECT_EQ(text.exit_code, 0) << text.err;
+  const ProgramRun text = accosim_done({"diff", a, b});
   EXPECT_TRUE(holds(text.out, "Most of it is: exposed communication, 100.0 % of the difference."));
   EXPECT_TRUE(holds(text.out, "memory: 35.7 GiB in both, and so is every part"));
   // ACCO accumulates more while it waits, so that its updates are larger in B: the first figure is that of a sample.
@@ -87,13 +84,9 @@ TEST(Diff, OfResultsAddsUpAndNamesTheLargestPart) {
 TEST(Diff, OfResultsNamesTheSettingsThatDifferFirst) {
   const TemporaryFolder folder;
   const Words run = {"run", "finetune_2x4_a100", "--json", "--schedule", "acco", "--network", "reference"};
-  const auto with = [&](const std::string& name, const Words& more) {
-    Words words = run;
-    words.insert(words.end(), more.begin(), more.end());
-    return written(folder, name, words);
-  };
-  const std::string a = with("a.json", {}), b = with("b.json", kSlow),
-                    c = with("c.json", {"--set", "/cluster/nodes/0/device=H100-SXM"});
+  const auto ran = [&](const std::string& name, const Words& more) { return written(folder, name, with(run, more)); };
+  const std::string a = ran("a.json", {}), b = ran("b.json", kSlow),
+                    c = ran("c.json", {"--set", "/cluster/nodes/0/device=H100-SXM"});
   const Json settings = differences(a, b)["settings"];
   EXPECT_EQ(settings["all_recorded"], true);
   ASSERT_EQ(settings["differ"].size(), 1U) << settings;
@@ -107,8 +100,7 @@ TEST(Diff, OfResultsNamesTheSettingsThatDifferFirst) {
   std::string old = text_of(a);
   const std::size_t begin = old.find("\"settings\""), end = old.find('\n', begin);
   ASSERT_NE(begin, std::string::npos);
-  const ProgramRun older = accosim({"diff", folder.write("old.json", old.erase(begin, end - begin)).string(), b});
-  EXPECT_EQ(older.exit_code, 0) << older.err;
+  const ProgramRun older = accosim_done({"diff", folder.write("old.json", old.erase(begin, end - begin)).string(), b});
   EXPECT_TRUE(holds(older.out, "Not all settings are compared"));
 }
 

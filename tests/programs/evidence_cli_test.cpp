@@ -31,16 +31,13 @@ TEST(Validate, CommittedPagesAreWhatTheProgramWrites) {
        {Page{"--paper-rows", "acco-rows", {{"--group", "memory"}}}, Page{"--memory-verdicts", "memory-verdicts", more},
         Page{"--nccl-choices", "nccl-choices", more}}) {
     if (page.name == "acco-rows" && !thorough()) continue;  // takes half a minute under a sanitizer
-    const ProgramRun run = accosim({"validate", page.option});
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run = accosim_done({"validate", page.option});
     EXPECT_TRUE(run.out == text_of(kRoot / "reports/published" / (page.name + ".md")))
         << "reports/pages.sh " << page.name << ", and look at what moved";
     std::vector<std::vector<std::string>> others = page.others;
     others.insert(others.end(), {{"--markdown"}, {"--json"}, {"--live"}});
     for (const std::vector<std::string>& other : others) {
-      std::vector<std::string> arguments = {"validate", page.option};
-      arguments.insert(arguments.end(), other.begin(), other.end());
-      EXPECT_EQ(accosim(arguments).exit_code, 2) << page.option << " " << other.front();
+      EXPECT_EQ(accosim(with({"validate", page.option}, other)).exit_code, 2) << page.option << " " << other.front();
     }
   }
 }
@@ -79,9 +76,7 @@ TEST(Validate, LiveTakesNoMeasurementsOfOthers) {
                                              {"--case", "x"},
                                              {"--leave-out", "source"},
                                              {"--json"}}) {
-    std::vector<std::string> arguments = {"validate", "--live"};
-    arguments.insert(arguments.end(), other.begin(), other.end());
-    const ProgramRun run = accosim(arguments);
+    const ProgramRun run = accosim(with({"validate", "--live"}, other));
     EXPECT_EQ(run.exit_code, 2) << other.front() << "\n" << run.err;
     EXPECT_TRUE(holds(run.err, "excludes")) << other.front();
   }
@@ -146,18 +141,16 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   const std::filesystem::path& folder = here.path;
   const std::string text = nccl_log("65536 1 float sum -1 46.8 1.40 2.45 0 46.8 1.40 2.45 0", kLargeRow);
   const std::string log = here.write("all_reduce.log", text).string(), samples = (folder / "samples.csv").string();
-  const ProgramRun import = accosim({"import", "nccl-tests", log, "--fabric", "dgx-a100-1x8", "-o", samples});
-  ASSERT_EQ(import.exit_code, 0) << import.err;
+  const ProgramRun import = accosim_done({"import", "nccl-tests", log, "--fabric", "dgx-a100-1x8", "-o", samples});
   EXPECT_TRUE(holds(import.err, "accosim: wrote " + samples));
   EXPECT_EQ(text_of(samples).find("secret"), std::string::npos);
   const std::string fitted = (folder / "fitted.json").string();
-  const ProgramRun fit = accosim({"fit", samples, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", fitted});
-  ASSERT_EQ(fit.exit_code, 0) << fit.err;
+  const ProgramRun fit =
+      accosim_done({"fit", samples, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", fitted});
   EXPECT_TRUE(holds(fit.out, "12 collectives: mean error"));
   EXPECT_TRUE(holds(text_of(fitted), "accosim fit, 12 collectives"));
   // The cluster that it wrote loads, and predicts the samples better.
-  const ProgramRun again = accosim({"fit", samples, "--cluster", fitted});
-  ASSERT_EQ(again.exit_code, 0);
+  const ProgramRun again = accosim_done({"fit", samples, "--cluster", fitted});
   // What the fit says of itself is what the file then gives, but for the four digits that it holds.
   const std::string mark = "12 collectives: mean error ";
   const double error = std::stod(again.out.substr(again.out.find(mark) + mark.size()));
@@ -172,8 +165,8 @@ TEST(Import, NcclTestsBecomeSamplesThatTheFitReads) {
   std::size_t end = 0;
   for (int line = 0; line < 6; ++line) end = all.find('\n', end) + 1;
   std::ofstream(few) << all.substr(0, end);
-  const ProgramRun of_five = accosim({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", told});
-  EXPECT_EQ(of_five.exit_code, 0) << of_five.err;
+  const ProgramRun of_five =
+      accosim_done({"fit", few, "--cluster", "scenarios/clusters/dgx-a100-1x8.json", "-o", told});
   EXPECT_TRUE(holds(of_five.out, "with 5 samples intervals of predictions stay as wide as the kind's"));
   EXPECT_TRUE(holds(text_of(told), "accosim fit, 5 collectives"));
   // From a pipe, and packed.
@@ -213,8 +206,8 @@ TEST(Fit, ANetworkThatIsSetUpWronglyIsSaidBeforeAnythingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(fitted));
   EXPECT_EQ(accosim({"fit", samples, "--cluster", cluster}).exit_code, 0);  // to look at
   ASSERT_EQ(accosim({"fit", samples, "--cluster", cluster, "-o", fitted, "--force"}).exit_code, 0);
-  const ProgramRun compared = accosim({"compare", "finetune_2x4_a100", "--no-tuned", "--set", "/cluster=" + fitted});
-  ASSERT_EQ(compared.exit_code, 0) << compared.err;
+  const ProgramRun compared =
+      accosim_done({"compare", "finetune_2x4_a100", "--no-tuned", "--set", "/cluster=" + fitted});
   EXPECT_TRUE(holds(compared.out, "[doubtful_network]"));
   EXPECT_TRUE(holds(unwrapped(compared.out), "times as long as slingshot usually does"));
 }
@@ -228,8 +221,7 @@ TEST(Fit, TakesTheReleaseOfNcclThatTheLogNames) {
               "12 rows taken, 0 left out, of NCCL 2.27.3");
   const auto fitted = [&](const std::string& cluster, const std::string& name) {
     const std::string path = (folder.path / name).string();
-    const ProgramRun fit = accosim({"fit", samples, "--cluster", cluster, "-o", path});
-    EXPECT_EQ(fit.exit_code, 0) << fit.err;
+    const ProgramRun fit = accosim_done({"fit", samples, "--cluster", cluster, "-o", path});
     return std::pair(text_of(path), fit.err);
   };
   const auto [text, said] = fitted("dgx-a100-1x8", "fitted.json");
@@ -257,7 +249,7 @@ TEST(Fit, SamplesOfMoreNodesThanTheClusterHasAreOneLine) {
   for (int i = 1; i <= 40; ++i) rows += fmt::format("a,mine,all_reduce,64,8,{},100\n", 4096 * i);
   const ProgramRun fit = accosim({"fit", folder.write("samples.csv", rows).string(), "--cluster", "dgx-a100-4x8"});
   EXPECT_EQ(fit.exit_code, 1);
-  EXPECT_EQ(std::count(fit.err.begin(), fit.err.end(), '\n'), 1) << fit.err;
+  EXPECT_EQ(std::ranges::count(fit.err, '\n'), 1) << fit.err;
   EXPECT_TRUE(holds(fit.err, "64 ranks on 8 nodes do not fit"));
   EXPECT_TRUE(holds(fit.err, "(40 rows like this, the first here)"));
 }
@@ -282,7 +274,7 @@ std::vector<std::string> sample_tables() {
     const std::string name = entry.path().filename().string();
     if (name.rfind("gemm_", 0) == 0 || name.rfind("attention_", 0) == 0) tables.push_back(entry.path().string());
   }
-  std::sort(tables.begin(), tables.end());
+  std::ranges::sort(tables);
   return tables;
 }
 
@@ -296,8 +288,7 @@ TEST(Fit, ShippedTablesGiveTheShippedProfiles) {
     const std::string shipped = text_of(kRoot / "calibration/profiles" / (part + ".json"));
     arguments.insert(arguments.end(), {"-o", folder.write(part + ".json", shipped).string()});
   }
-  const ProgramRun run = accosim(arguments);
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done(arguments);
   EXPECT_TRUE(holds(run.out, "each left out"));
   for (const std::string& part : parts)
     EXPECT_EQ(text_of(folder.path / (part + ".json")), text_of(kRoot / "calibration/profiles" / (part + ".json")))
@@ -308,8 +299,7 @@ TEST(Fit, ShippedCasesGiveTheShippedConstants) {
   if (kSanitized) return;  // FitCollectives and FitSteps ask for the same numbers there
   const TemporaryFolder folder;
   const std::string written = folder.write("constants.json", "").string();  // an empty file is replaced unasked
-  const ProgramRun run = accosim({"fit", "scenarios/validation", "-o", written});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  accosim_done({"fit", "scenarios/validation", "-o", written});
   const Json fitted = Json::parse(text_of(written));
   const Json shipped = Json::parse(text_of(kRoot / "calibration/constants.json"));
   const auto expect_same = [](const Json& now, const Json& constants, const std::string& what) {
@@ -373,8 +363,7 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
   const GpuDocument document = measured_gpu(sizes, 1);
   const std::string samples = scratch.write("samples/h200.json", document.text("NVIDIA H200"));
   const std::string profile = scratch.path("my-gpu.json");
-  const ProgramRun fit = accosim({"fit", samples, "-o", profile});
-  ASSERT_EQ(fit.exit_code, 0) << fit.err;
+  const ProgramRun fit = accosim_done({"fit", samples, "-o", profile});
   for (const char* said : {"NVIDIA H200, measured 2026-11-21, from the profile H100-SXM", "memory_efficiency",
                            "norm_forward bf16", "products in bf16", "of the peak"})
     EXPECT_TRUE(holds(fit.out, said));
@@ -391,9 +380,8 @@ TEST(Fit, SamplesOfAGpuBecomeAProfileThatScenariosName) {
               0.03 * document.micro_batch(sizes));
 
   // The step is held against the kernels, and a group of its own.
-  const ProgramRun validation = accosim(
+  const ProgramRun validation = accosim_done(
       {"validate", "--samples", scratch.path("samples"), "--group", "measured by us", "--network", "reference"});
-  ASSERT_EQ(validation.exit_code, 0) << validation.err;
   EXPECT_TRUE(holds(validation.out, "measured by us"));
   EXPECT_TRUE(holds(validation.out, "TFLOP/s"));
 

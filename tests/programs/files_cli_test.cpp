@@ -41,7 +41,7 @@ ProgramRun accocal(const Words& arguments, const std::string& out = "") {
 Words names_in(const fs::path& folder) {
   Words names;
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -338,7 +338,7 @@ TEST(Input, ThatNeverEndsOrNeverBeginsIsRefusedAtOnce) {
     for (const Words& arguments : {train({"--data", odd}), converge({"--data", odd})}) {
       const ProgramRun run = accocal(arguments);
       expect_told(run, 1, is_folder ? "is a directory" : "is not a regular file");
-      EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+      EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
     }
   }
   close(listens);
@@ -433,7 +433,7 @@ TEST(Hostile, SizesThatNoMachineHasAreRefusedWithTheirFigure) {
     const ProgramRun run = accocal(arguments);
     EXPECT_EQ(run.exit_code, 1) << arguments[1] << run.err;
     EXPECT_TRUE(holds(run.err, " of memory, and ")) << arguments[1];
-    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
     EXPECT_LT(run.peak_kib - itself, 100 * 1024);
   }
 }

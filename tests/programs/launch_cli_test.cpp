@@ -25,16 +25,14 @@ TEST(Launch, AScriptIsComparedAsAScenarioIs) {
 }
 
 TEST(Launch, EachValueSaysFromWhichLineItComes) {
-  const ProgramRun run = accosim({"resolve", kScript, "--cluster", "dgx-h100-4x8"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"resolve", kScript, "--cluster", "dgx-h100-4x8"});
   EXPECT_TRUE(holds(run.out, "\"/training/micro_batch_size\": \"scenarios/how-to/train.sh:21\""));
 }
 
 TEST(Launch, ItsScenarioIsWrittenAndReadAgain) {
   const TemporaryFolder folder;
   const std::string scenario = (folder.path / "mine.json").string();
-  const ProgramRun run = accosim({"import", "launch", kScript, "--cluster", "dgx-h100-4x8", "-o", scenario});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"import", "launch", kScript, "--cluster", "dgx-h100-4x8", "-o", scenario});
   EXPECT_TRUE(holds(run.err, "scenarios/how-to/train.sh:15: --swiglu"));
   EXPECT_TRUE(holds(run.err, "without effect on the time of a step:"));
   const std::string from_script =
@@ -63,17 +61,15 @@ TEST(Launch, SweepsTakeScenarios) {
 }
 
 TEST(Launch, AScriptIsAdvisedAndWhatDiffersFromItIsMarked) {
-  const ProgramRun run = accosim({"advise", kScript, "--cluster", "dgx-h100-4x8", "--for", "megatron", "--schedule",
-                                  "zero1", "--over", "micro_batch"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"advise", kScript, "--cluster", "dgx-h100-4x8", "--for", "megatron",
+                                       "--schedule", "zero1", "--over", "micro_batch"});
   EXPECT_TRUE(holds(run.out, "accosim compare scenarios/how-to/train.sh --cluster dgx-h100-4x8"));
   EXPECT_TRUE(holds(run.out, "  --micro-batch-size 2  # was 1\n"));
   EXPECT_TRUE(holds(run.out, "  --tensor-model-parallel-size 2\n"));
 }
 
 TEST(Launch, AScheduleIsTyped) {
-  const ProgramRun flags = accosim({"resolve", kScript, "--cluster", "dgx-h100-4x8", "--for", "megatron"});
-  EXPECT_EQ(flags.exit_code, 0) << flags.err;
+  const ProgramRun flags = accosim_done({"resolve", kScript, "--cluster", "dgx-h100-4x8", "--for", "megatron"});
   EXPECT_TRUE(holds(flags.out, "# The cluster is not in it: 32 GPUs, 4 nodes x 8 H100-SXM.\n"));
   // What it prints is a script, which says the same.
   const TemporaryFolder folder;
@@ -110,8 +106,7 @@ TEST(Launch, AdaptersAreTypedWhereTheFrameworkHasThem) {
 }
 
 TEST(Launch, WhoHasWhatNoFrameworkHasIsSaid) {
-  const ProgramRun run = accosim({"resolve", "overlap_2x4_a100", "--schedule", "acco", "--for", "deepspeed"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"resolve", "overlap_2x4_a100", "--schedule", "acco", "--for", "deepspeed"});
   EXPECT_TRUE(holds(run.out, "None of these frameworks has ACCO. Its authors' trainer has it"));
   EXPECT_TRUE(holds(run.out, "python main.py train=acco train.batch_size="));
   EXPECT_TRUE(holds(run.out, "times as long per sample as acco in the scenario"));

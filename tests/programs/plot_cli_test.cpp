@@ -35,14 +35,11 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
 
 std::vector<std::string> plot(const std::string& kind, const std::string& scenario,
                               const std::vector<std::string>& more) {
-  std::vector<std::string> words = {"plot", "--kind", kind, scenario, "-o", "/dev/stdout"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return with({"plot", "--kind", kind, scenario, "-o", "/dev/stdout"}, more);
 }
 
 std::string plotted(const std::string& kind, const std::string& scenario, const std::vector<std::string>& more = {}) {
-  const ProgramRun run = accosim(plot(kind, scenario, more));
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done(plot(kind, scenario, more));
   EXPECT_EQ(wrong_in_xml(run.out), "");
   return run.out;
 }
@@ -98,8 +95,7 @@ TEST(Plot, APipelinesBubbleIsAPartOfItsBreakdown) {
     std::vector<std::string> words = {"plot", "--kind", kind, "llama-2-7b_fsdp_hsdp"};
     words.insert(words.end(), split.begin(), split.end());
     words.push_back(file);
-    const ProgramRun run = accosim(words);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    accosim_done(words);
     return cells_of(text_of(file), "zero1,");
   };
   std::map<std::string, double> parts;
@@ -119,8 +115,7 @@ TEST(Plot, TheLaddersNumbersAreThoseOfJson) {
   for (const auto& [from, to] : {std::pair("ddp", "acco"), std::pair("acco", "zero1"), std::pair("zero1", "dpu")}) {
     const std::vector<std::string> ends = {"--ladder", from, to};
     const std::vector<std::string> texts = texts_in_svg(plotted("ladder", "finetune_2x4_a100", ends));
-    const ProgramRun run = accosim({"explain", "finetune_2x4_a100", "--ladder", from, to, "--json"});
-    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run = accosim_done({"explain", "finetune_2x4_a100", "--ladder", from, to, "--json"});
     const Json document = Json::parse(run.out);
     // At the same batch where that is known of all but the first, else per token.
     const std::vector<Json> rungs = document["rungs"].elements();
@@ -191,9 +186,7 @@ TEST(Plot, WritesAFileByItsExtension) {
   const TemporaryFolder folder;
   const std::string svg = (folder.path / "picture.svg").string();
   const auto run = [&](const std::string& path, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> words = {"plot", "--kind", "memory", "finetune_1x8_a100", "--output", path};
-    words.insert(words.end(), more.begin(), more.end());
-    return accosim(words);
+    return accosim(with({"plot", "--kind", "memory", "finetune_1x8_a100", "--output", path}, more));
   };
   EXPECT_EQ(run(svg).exit_code, 0);
   EXPECT_EQ(wrong_in_xml(text_of(svg)), "");
@@ -261,7 +254,7 @@ TEST(Plot, APaperHasItsWidthItsNamesItsOrderAndItsNumbers) {
   // 82.55 mm are 3.25 inches of 96 pixels.
   EXPECT_TRUE(has(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"312\"")) << svg.substr(0, 200);
   const std::vector<std::string> texts = texts_in_svg(svg);
-  const auto at = [&](const char* text) { return std::find(texts.begin(), texts.end(), text) - texts.begin(); };
+  const auto at = [&](const char* text) { return std::ranges::find(texts, text) - texts.begin(); };
   EXPECT_LT(at("Ours"), at("zero1"));
   EXPECT_FALSE(contains(texts, "finetune_1x8_a100"));
   EXPECT_FALSE(contains(texts, "80 % interval"));
@@ -321,8 +314,7 @@ TEST(Plot, TheCommittedPictureIsWhatItsCommandMakes) {
 const std::string kScenario = "mixed_a100_v100";
 
 TEST(ExplainGraph, PrintsTheChosenSchedulesOfEachKindOfRank) {
-  const ProgramRun run = accosim({"explain", kScenario, "--graph", "--schedule", "acco"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"explain", kScenario, "--graph", "--schedule", "acco"});
   for (const char* const part : {"A100-SXM4-80GB", "V100-SXM2-32GB", "Each update", "has ended"})
     EXPECT_TRUE(holds(run.out, part));
   EXPECT_EQ(run.out.find("zero1"), std::string::npos);
@@ -332,8 +324,7 @@ TEST(ExplainGraph, DrawsForGraphviz) {
   const TemporaryFolder folder;
   const std::string file = (folder.path / "x.dot").string();
   for (int again = 0; again < 2; ++again) {  // what it wrote itself it replaces
-    const ProgramRun run = accosim({"explain", kScenario, "--graph", "-o", file});
-    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run = accosim_done({"explain", kScenario, "--graph", "-o", file});
     EXPECT_EQ(run.out, "");
   }
   EXPECT_EQ(parse_dot(text_of(file)).error, "");
@@ -366,9 +357,7 @@ TEST(ExplainGraph, RefusesWhatItWouldIgnoreOrSpoil) {
       {{"-o", (folder.path / "x.dot").string()}, 1, "--graph"},
   };
   for (const auto& line : lines) {
-    std::vector<std::string> words = {"explain", kScenario};
-    words.insert(words.end(), line.more.begin(), line.more.end());
-    const ProgramRun run = accosim(words);
+    const ProgramRun run = accosim(with({"explain", kScenario}, line.more));
     expect_told(run, line.exit_code, line.says);
     EXPECT_EQ(run.out, "");
   }

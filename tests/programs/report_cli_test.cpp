@@ -36,8 +36,7 @@ TEST(Report, EveryNumberIsThatOfTheJson) {
     report.insert(report.end(), line.begin(), line.end());
     compare.insert(compare.end(), line.begin(), line.end());
     report.insert(report.end(), {"-o", page});
-    const ProgramRun run = accosim(report);
-    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const ProgramRun run = accosim_done(report);
     EXPECT_EQ(run.out, "");
     const Json document = document_of(page);
     JsonValue compared = results_of(compare).value();
@@ -60,8 +59,7 @@ TEST(Report, EveryNumberIsThatOfTheJson) {
 TEST(Report, ALadderIsThatOfExplain) {
   const TemporaryFolder folder;
   const std::string page = (folder.path / "r.html").string();
-  const ProgramRun run = accosim({"report", "finetune_2x4_a100", "--ladder", "ddp", "acco", "-o", page});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  accosim_done({"report", "finetune_2x4_a100", "--ladder", "ddp", "acco", "-o", page});
   const Json document = document_of(page);
   const Json ladder = Json::parse(accosim({"explain", "finetune_2x4_a100", "--ladder", "ddp", "acco", "--json"}).out);
   EXPECT_EQ(document["ladder"]["rungs"], ladder["rungs"]);
@@ -153,8 +151,8 @@ TEST(Report, AMeasuredRunLiesOverItsPrediction) {
                                  micro_batch_span("0.026", "0.036") + "," + micro_batch_span("0.036", "0.046") + "]}")
           .string();
   const std::string page = (folder.path / "r.html").string();
-  const ProgramRun run = accosim({"report", machine, "--measured", run_file, "-o", page, "--timeline-updates", "1"});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run =
+      accosim_done({"report", machine, "--measured", run_file, "-o", page, "--timeline-updates", "1"});
   const Json document = document_of(page);
   ASSERT_EQ(document["timelines"].size(), 2u);
   EXPECT_FALSE(document["timelines"][0]["measured"].value().boolean);
@@ -176,8 +174,7 @@ TEST(Report, OfASweepHasItsRowsAndWords) {
       accosim({"sweep", "h100_a100", "--over", "/cluster/nodes/1/count=1,0,4", "--over",
                "/training/gradient_accumulation_steps=8,0", "--schedule", "zero1", "--fair", "-o", rows});
   ASSERT_EQ(swept.exit_code, 0) << swept.err;
-  const ProgramRun run = accosim({"report", rows, "-o", page});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  accosim_done({"report", rows, "-o", page});
   const Json document = document_of(page), sweep = document["sweep"];
   EXPECT_EQ(document["command"].text(),
             "accosim sweep h100_a100 --schedule zero1 --over /cluster/nodes/1/count=1,0,4 --over "
@@ -227,8 +224,7 @@ TEST(Report, OfManyPointsTakesLittleMemoryForEach) {
   for (int i = 0; i < many; ++i)
     text += R"({"index":)" + std::to_string(i) + row.substr(row.find(index) + index.size()) + "\n";
   const std::string rows = folder.write("rows.jsonl", text).string();
-  const ProgramRun run = accosim({"report", rows, "-o", (folder.path / "page.html").string()});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"report", rows, "-o", (folder.path / "page.html").string()});
   EXPECT_LT(run.peak_kib, 90'000);
 }
 

@@ -47,7 +47,7 @@ std::vector<std::string> offered(const std::vector<std::string>& words) {
 }
 
 bool has(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+  return std::ranges::find(list, word) != list.end();
 }
 
 using Words = std::vector<std::string>;
@@ -97,7 +97,7 @@ Words offered_by_fish(const std::string& line) {
   Words words;
   std::istringstream in(run.out);
   for (std::string each; std::getline(in, each);) words.push_back(each.substr(0, each.find('\t')));
-  std::sort(words.begin(), words.end());
+  std::ranges::sort(words);
   return words;
 }
 

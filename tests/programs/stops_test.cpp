@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/accosim_program.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace accosim {
@@ -23,18 +24,14 @@ constexpr int kPoints = 8 * 100;
 const std::string kScenario = "scenarios/paper/finetune_1x8_a100.json";
 
 Words long_sweep(const Words& more) {
-  Words words{"sweep",      kScenario,
-              "--over",     "/training/micro_batch_size=1..8:8",
-              "--over",     "/cluster/nodes/0/intra/bandwidth=200..300:100 GB/s",
-              "--schedule", "acco",
-              "-j",         "2"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
+  return with({"sweep", kScenario, "--over", "/training/micro_batch_size=1..8:8", "--over",
+               "/cluster/nodes/0/intra/bandwidth=200..300:100 GB/s", "--schedule", "acco", "-j", "2"},
+              more);
 }
 
 std::size_t lines_in(const std::filesystem::path& path) {
   const std::string text = text_of(path);
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
 
 /// Sends the signal once the file has so many lines, or after a minute.
@@ -97,7 +94,7 @@ TEST(Stopped, APartOfASweepCountsItsOwn) {
   const Told told = told_by({run.exit_code, "", last});
   EXPECT_EQ(told.points, 267) << "those of 0 to 799 that leave 1 when divided by 3";
   EXPECT_EQ(told.done, lines_in(rows) - 1);
-  EXPECT_NE(told.command.find(" --shard 1/3 "), std::string::npos) << told.command;
+  EXPECT_TRUE(holds(told.command, " --shard 1/3 "));
 }
 
 TEST(Stopped, ASweepWithoutAFileSaysThatNothingIsKept) {
@@ -125,11 +122,9 @@ TEST(Stopped, WhatTookTooLongMayBeGivenMoreTime) {
       accosim({"sweep", "llama_3_405b_16384_h100", "--over", "/cluster/nodes/0/nics/bandwidth=200,400 Gbit/s",
                "--schedule", "dpu", "--timeout", "1 ms", "-o", rows});
   EXPECT_EQ(run.exit_code, 1) << "every point failed";
-  EXPECT_NE(
-      run.err.find("accosim: 2 of 2 configurations took longer than their --timeout; simulate those again with: " +
-                   asked + " --output " + rows + " --resume --retry --timeout '10 ms'\n"),
-      std::string::npos)
-      << run.err;
+  EXPECT_TRUE(holds(
+      run.err, "accosim: 2 of 2 configurations took longer than their --timeout; simulate those again with: " + asked +
+                   " --output " + rows + " --resume --retry --timeout '10 ms'\n"));
 }
 
 // A search keeps nothing, so that what it knows is said: as soon as something has been simulated there is a best.

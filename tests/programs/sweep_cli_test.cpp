@@ -32,17 +32,15 @@ std::vector<std::string> lines_of(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> sweep_of(const std::filesystem::path& rows, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> all{"sweep",      kScenario, "--over",   kRates,        "--over", kSteps,
-                               "--schedule", "acco",    "--output", rows.string(), "-j",     "2"};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  return with({"sweep", kScenario, "--over", kRates, "--over", kSteps, "--schedule", "acco", "--output", rows.string(),
+               "-j", "2"},
+              more);
 }
 
 TEST(Sweep, HasARowForEachPointThatIsWhatCompareSays) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl";
-  const ProgramRun run = accosim(sweep_of(rows));
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  accosim_done(sweep_of(rows));
   const std::vector<std::string> lines = lines_of(rows);
   ASSERT_EQ(lines.size(), 25U);
   const Json row = Json::parse(lines[1 + 3 * 3 + 1]);  // the fourth size, the second number of steps
@@ -60,9 +58,9 @@ TEST(Sweep, AKnobIsAnAxisByItsName) {
   if (!thorough()) GTEST_SKIP() << "takes half a minute under a sanitizer";
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl", from_file = folder.path / "from_file.jsonl";
-  const ProgramRun run = accosim({"sweep", "finetune_2x4_a100", "--schedule", "zero1", "--schedule", "acco", "--over",
-                                  "overlap", "--over", "micro_batch", "--no-tuned", "-j", "2", "-o", rows.string()});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run =
+      accosim_done({"sweep", "finetune_2x4_a100", "--schedule", "zero1", "--schedule", "acco", "--over", "overlap",
+                    "--over", "micro_batch", "--no-tuned", "-j", "2", "-o", rows.string()});
   const std::vector<std::string> lines = lines_of(rows);
   // zero1 as written, which is without overlap; in units and four sizes of buckets, and these five with the parameters
   // beside the forward pass; five micro-batches.
@@ -99,8 +97,7 @@ TEST(Sweep, OverClusterFilesItNamesAndRanksThemByTimeAndCost) {
       "--set",      "/cluster/nodes/*/price_per_gpu_hour=2",
       "--by",       "cost",
       "-o",         rows};
-  const ProgramRun run = accosim(words);
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done(words);
   // 8 A100 and 32 H100 at 2 an hour each; H100 are faster by more than they are many.
   std::vector<double> costs, hours;
   for (const char* const cluster : {"jean-zay-a100-2x4", "dgx-h100-4x8"}) {
@@ -134,13 +131,11 @@ TEST(Sweep, PartsThatAreMergedAreTheWhole) {
   ASSERT_EQ(accosim(sweep_of(whole)).exit_code, 0);
   std::vector<std::string> merge{"merge"};
   for (const char* const shard : {"0/3", "1/3", "2/3"}) {
-    const ProgramRun part = accosim(sweep_of(folder.path / "part.jsonl", {"--shard", shard}));
-    ASSERT_EQ(part.exit_code, 0) << part.err;
+    const ProgramRun part = accosim_done(sweep_of(folder.path / "part.jsonl", {"--shard", shard}));
     merge.push_back((folder.path / ("part." + std::string(1, shard[0]) + "-of-3.jsonl")).string());
   }
   merge.insert(merge.end(), {"--output", merged.string()});
-  const ProgramRun run = accosim(merge);
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  accosim_done(merge);
   EXPECT_EQ(text_of(merged), text_of(whole));
   // Without a part it says how many points are missing.
   merge.erase(merge.begin() + 1);
@@ -165,9 +160,8 @@ TEST(Sweep, APartIsWhatTheSchedulersEnvironmentSays) {
 TEST(Sweep, APointThatIsRefusedIsARowAndTheOthersArePlayed) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl";
-  const ProgramRun run = accosim({"sweep", kScenario, "--over", "/training/micro_batch_size=1,0,2", "--schedule",
-                                  "acco", "--output", rows.string()});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"sweep", kScenario, "--over", "/training/micro_batch_size=1,0,2", "--schedule",
+                                       "acco", "--output", rows.string()});
   const std::vector<std::string> lines = lines_of(rows);
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(Json::parse(lines[2])["status"].text(), "failed");
@@ -235,8 +229,7 @@ TEST(Sweep, AFileSaysWhatTheOptionsSay) {
                       << R"(", "schedules": ["acco"], "over": [{"pointer": "/training/micro_batch_size",
                          "values": [1, 2, 3, 4, 5, 6, 7, 8]}, "/training/gradient_accumulation_steps=2,4,6"]})";
   ASSERT_EQ(accosim(sweep_of(rows)).exit_code, 0);
-  const ProgramRun run = accosim({"sweep", file.string(), "-o", from_file.string()});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  accosim_done({"sweep", file.string(), "-o", from_file.string()});
   EXPECT_EQ(without_command(from_file), without_command(rows));
   std::ofstream(file)
       << R"({"schema": "accosim.sweep/1", "scenario": "x", "over": [3, {"zip": []}, "/a=1..3"], "axes": 1})";
@@ -279,10 +272,9 @@ TEST(Sweep, OfAMixSaysWhetherTheSlowerPartIsWorthAdding) {
 TEST(Sweep, SaysWhatIsLeftOverTheBestSynchronousScheduleOfEachPoint) {
   const TemporaryFolder folder;
   const std::filesystem::path rows = folder.path / "rows.jsonl", picture = folder.path / "curve.svg";
-  const ProgramRun run = accosim({"sweep", "finetune_2x4_a100", "--set",
-                                  R"(/cluster/nodes/0/nics={"count": 1, "bandwidth": "100 Gbit/s"})", "--over",
-                                  "/cluster/nodes/0/nics/bandwidth=25,100,400 Gbit/s", "-o", rows.string()});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const ProgramRun run = accosim_done({"sweep", "finetune_2x4_a100", "--set",
+                                       R"(/cluster/nodes/0/nics={"count": 1, "bandwidth": "100 Gbit/s"})", "--over",
+                                       "/cluster/nodes/0/nics/bandwidth=25,100,400 Gbit/s", "-o", rows.string()});
   const std::string said = unwrapped(run.out);
   EXPECT_TRUE(holds(said, "The best synchronous schedule is zero3, "));
   EXPECT_TRUE(holds(said, "acco is faster than that at 1 of 3 points ("));
@@ -328,12 +320,11 @@ TEST(Sweep, ItsPicturesAndItsTableAreOfItsRows) {
                            "wins,statistics,update_time_s,",
                            0),
             0U);
-  const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+  const auto commas = [](const std::string& line) { return std::ranges::count(line, ','); };
   for (const std::string& line : table) EXPECT_EQ(commas(line), commas(table[0])) << line;
   for (const char* const kind : {"curve", "map"}) {
     const std::filesystem::path picture = folder.path / (std::string(kind) + ".svg");
-    const ProgramRun drawn = accosim({"plot", "--kind", kind, rows.string(), "-o", picture.string()});
-    EXPECT_EQ(drawn.exit_code, 0) << drawn.err;
+    accosim_done({"plot", "--kind", kind, rows.string(), "-o", picture.string()});
     EXPECT_TRUE(holds(text_of(picture), "samples of a micro-batch"));
   }
   expect_told(accosim({"plot", "--kind", "curve", rows.string(), "--axis", "micro_batches", "-o",
@@ -350,10 +341,7 @@ TEST(Plot, AMapHasValuesOfAScheduleOverAnother) {
                 .exit_code,
             0);
   const auto draw = [&](std::vector<std::string> more) {
-    std::vector<std::string> words = {"plot", "--kind", "map", rows, "-o", csv, "--force"};
-    words.insert(words.end(), more.begin(), more.end());
-    const ProgramRun run = accosim(words);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
+    accosim_done(with({"plot", "--kind", "map", rows, "-o", csv, "--force"}, more));
     return lines_of(csv);
   };
   // What a row says of the two, per token; the first point has 2 updates of micro-batches of 1.
@@ -372,9 +360,7 @@ TEST(Plot, AMapHasValuesOfAScheduleOverAnother) {
        {std::pair(std::vector<std::string>{"--schedule", "zero1", "--of", "acco"}, "--of acco"),
         std::pair(std::vector<std::string>{"--value", "time", "--over", "zero1"}, "write --value speedup"),
         std::pair(std::vector<std::string>{"--value", "cost"}, "price")}) {
-    std::vector<std::string> words = base;
-    words.insert(words.end(), more.begin(), more.end());
-    expect_told(accosim(words), 1, said);
+    expect_told(accosim(with(base, more)), 1, said);
   }
 }
 
@@ -389,15 +375,13 @@ TEST(Sweep, AMergeThatIsRefusedWritesNothing) {
 TEST(Sweep, WhatTheFuzzerStartsFromIsRight) {
   const TemporaryFolder folder;
   const std::string corpus = data_dir() + "/tests/fuzz/corpus/";
-  const ProgramRun merged = accosim({"merge", corpus + "rows/part_0_of_2.jsonl", corpus + "rows/part_1_of_2.jsonl",
-                                     "-o", (folder.path / "rows.jsonl").string()});
-  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  const ProgramRun merged = accosim_done({"merge", corpus + "rows/part_0_of_2.jsonl", corpus + "rows/part_1_of_2.jsonl",
+                                          "-o", (folder.path / "rows.jsonl").string()});
   EXPECT_FALSE(holds(merged.err, "are missing"));
   folder.write("sweep.json", text_of(corpus + "sweep/two_axes.json"));
   folder.write("scenario.json", accosim({"resolve", "finetune_2x4_a100"}).out);
-  const ProgramRun swept = accosim({"sweep", (folder.path / "sweep.json").string(), "--network", "reference", "-j", "1",
-                                    "--no-tuned", "--schedule", "acco"});
-  EXPECT_EQ(swept.exit_code, 0) << swept.err;
+  accosim_done({"sweep", (folder.path / "sweep.json").string(), "--network", "reference", "-j", "1", "--no-tuned",
+                "--schedule", "acco"});
 }
 
 }  // namespace

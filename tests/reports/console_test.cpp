@@ -8,9 +8,6 @@
 #include <sstream>
 #include <tuple>
 
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"
@@ -41,9 +38,7 @@ TEST(TerminalText, LongLabelsEndInAnEllipsis) {
 }
 
 std::string printed(const Table& table, int width = 80) {
-  std::ostringstream out;
-  write_table(out, table, {.width = width});
-  return out.str();
+  return written([&](std::ostream& out) { write_table(out, table, {.width = width}); });
 }
 
 TEST(Table, NumbersGoRightNamesGoLeft) {

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "models/spec/scenario.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"
@@ -22,12 +21,7 @@ std::string explained(const Explanation& explanation, int width = 100) {
 }
 
 PathStep step_of(const std::string& name, int rank, double seconds, int count) {
-  PathStep step;
-  step.name = name;
-  step.rank = rank;
-  step.duration = Seconds{seconds};
-  step.count = count;
-  return step;
+  return PathStep{.name = name, .rank = rank, .duration = Seconds{seconds}, .count = count};
 }
 
 /// 1.6 s an update: 1.2 s compute on rank 3, 0.4 s communication.
@@ -153,15 +147,14 @@ TEST(ExplanationText, SmallCausesAreOneFigure) {
 
 TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
   Explanation explanation = example();
-  OperatorRow row;
-  row.layer = "block";
-  row.name = "mlp up";
-  row.count = 12;
-  row.flops = Flops{3e9};
-  row.bytes = Bytes{1e6};
-  row.forward = Seconds{1e-3};
-  row.backward = Seconds{2e-3};
-  row.bound = "compute";
+  const OperatorRow row{.layer = "block",
+                        .name = "mlp up",
+                        .count = 12,
+                        .flops = Flops{3e9},
+                        .bytes = Bytes{1e6},
+                        .forward = Seconds{1e-3},
+                        .backward = Seconds{2e-3},
+                        .bound = "compute"};
   OperatorTable table;
   table.device = "A100-SXM4-80GB";
   table.rows = {row};
@@ -178,21 +171,20 @@ TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
 
 TEST(ExplanationText, SaysHowEachCollectiveIsDoneAndWhatBindsIt) {
   Explanation explanation = example();
-  CollectiveRow row;
-  row.name = "reduce-scatter";
-  row.count = 2;
-  row.ranks = 16;
-  row.nodes = 2;
-  row.bytes = Bytes{1048576};
-  row.algorithm = "ring";
-  row.protocol = "LL128";
-  row.channels = 16;
-  row.message = Bytes{4096};
-  row.steps = 15;
-  row.net_steps = 2;
-  row.alone = Seconds{80e-6};
-  row.terms = {{"launch", Seconds{20e-6}}, {"wire", Seconds{60e-6}}};
-  row.binds = "wire";
+  const CollectiveRow row{.name = "reduce-scatter",
+                          .count = 2,
+                          .ranks = 16,
+                          .nodes = 2,
+                          .bytes = Bytes{1048576},
+                          .algorithm = "ring",
+                          .protocol = "LL128",
+                          .channels = 16,
+                          .message = Bytes{4096},
+                          .steps = 15,
+                          .net_steps = 2,
+                          .alone = Seconds{80e-6},
+                          .terms = {{"launch", Seconds{20e-6}}, {"wire", Seconds{60e-6}}},
+                          .binds = "wire"};
   explanation.collectives = {row};
   const std::string text = unwrapped(explained(explanation, 200));
   EXPECT_TRUE(holds(text, "reduce-scatter 2 16 (2) 1.00 MiB ring LL128 16 4.00 KiB 15 (2) 80.0 us wire, 75 %"));

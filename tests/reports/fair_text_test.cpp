@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/result_json.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
@@ -96,9 +92,9 @@ TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
   scenario.model.family = "measured";
   scenario.cluster.nodes = {NodeGroup{}};
   const auto document = [&](const FairComparison& fair) {
-    std::ostringstream out;
-    write_results_json(out, scenario, "reference", {{}, {}, fair});
-    return Json::parse(out.str());
+    return Json::parse(written([&](std::ostream& out) {
+      write_results_json(out, scenario, "reference", {{}, {}, fair});
+    }));
   };
   EXPECT_FALSE(document({}).contains("fair_baselines"));
   const Json full = document(sample_comparison());

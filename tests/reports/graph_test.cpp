@@ -7,14 +7,12 @@
 
 #include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/graph/schedule_graph.hpp"
 #include "reports/human.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "tests/support/dot.hpp"
 #include "tests/support/holds.hpp"
+#include "tests/support/printed.hpp"
 #include "tests/support/rounds.hpp"
 #include "tests/support/sample.hpp"
 
@@ -43,15 +41,11 @@ ScheduleGraph graph_of(const ScheduleSpec& spec, const Costs& costs, int from = 
 }
 
 std::string text_of(const ScheduleGraph& graph, int width = 80) {
-  std::ostringstream out;
-  write_graph(out, graph, {.width = width});
-  return out.str();
+  return written([&](std::ostream& out) { write_graph(out, graph, {.width = width}); });
 }
 
 std::string dot_of(const std::vector<ScheduleGraph>& graphs) {
-  std::ostringstream out;
-  write_dot(out, graphs);
-  return out.str();
+  return written([&](std::ostream& out) { write_dot(out, graphs); });
 }
 
 const std::string kPreamble =

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -52,12 +51,6 @@ Scenario two_gpus() {
   Scenario scenario = sample_scenario(1, 2);
   scenario.baseline = "zero1";
   return scenario;
-}
-
-std::string text_of(const auto& write) {
-  std::ostringstream out;
-  write(out);
-  return out.str();
 }
 
 TEST(MetricTable, EachIsKeptInAMemberOfItsOwn) {
@@ -107,7 +100,7 @@ TEST(MetricTable, NoTwoHaveOnePlace) {
 TEST(MetricTable, DocumentsHaveThoseThatSaySo) {
   const RunResult result = full_result();
   const Json document =
-      Json::parse(text_of([&](std::ostream& out) { write_results_json(out, two_gpus(), "simgrid", {{result}}); }));
+      Json::parse(written([&](std::ostream& out) { write_results_json(out, two_gpus(), "simgrid", {{result}}); }));
   const Json& one = document["results"][0];
   for (const Metric& metric : metrics()) {
     if (!metric.in_json) continue;
@@ -135,7 +128,7 @@ TEST(MetricTable, RowsOfASweepAndTheirCsvHaveThoseThatSaySo) {
   const std::string line = line_of(heading, row);
   const Json document = Json::parse(line);
   const Metrics back = read_row(heading, line, "rows", 2).schedules[0];
-  const std::string csv = text_of([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
+  const std::string csv = written([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
   const std::string head = "," + csv.substr(0, csv.find('\n')) + ",";
   for (const Metric& metric : metrics()) {
     const std::string key = metric.key;
@@ -160,7 +153,7 @@ TEST(SweepCsv, WhatASpreadsheetWouldCalculateIsAText) {
                   .schedules = {"=1+1", "-1+1", "+1", "@a"},
                   .baseline = "=1+1"};
   const Row row{0, {0}, {}, std::vector<Metrics>(4, with_every_metric<Metrics>()), {}};
-  const std::string csv = text_of([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
+  const std::string csv = written([&](std::ostream& out) { write_sweep_csv(out, {heading, {row}}, {}); });
   EXPECT_NE(csv.find("\n0,-1,done,,'=1+1,"), std::string::npos) << csv;  // a number stays one
   for (const char* const cell : {",'-1+1,", ",'+1,", ",'@a,"}) EXPECT_NE(csv.find(cell), std::string::npos) << csv;
 }

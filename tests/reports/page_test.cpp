@@ -9,12 +9,12 @@
 #include <sstream>
 
 #include "build_info/project.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "reports/result_json.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/printed.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -45,9 +45,7 @@ std::vector<RunResult> two_results() {
 }
 
 std::string text_of_json(const Scenario& scenario, const Page& page) {
-  std::ostringstream out;
-  write_page_json(out, scenario, page);
-  return out.str();
+  return written([&](std::ostream& out) { write_page_json(out, scenario, page); });
 }
 
 TEST(Page, ItsResultIsTheDocumentOfResults) {
@@ -144,9 +142,8 @@ TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
     "marks": [[3000, 0], [6000, 1]],
     "rows": [{"name": "rank 0", "lanes": [{"name": "compute", "spans": [1000, 2000, 0, 0, 1000, 2, 0, 2000, 1]}]}]})"));
   graph.updates_per_mark = 50;
-  std::ostringstream local;
-  write_page_timelines(local, {one});
-  EXPECT_EQ(Json::parse(local.str())[0]["updates_per_mark"], 50);
+  EXPECT_EQ(Json::parse(written([&](std::ostream& to) { write_page_timelines(to, {one}); }))[0]["updates_per_mark"],
+            50);
 }
 
 TEST(Page, APipelineIsPassesAndWhatTheyLeaveBare) {
@@ -159,9 +156,7 @@ TEST(Page, APipelineIsPassesAndWhatTheyLeaveBare) {
   row.passes = {{true, 0, 0, 0, 1}, {false, 1, 11, 2, 4}};
   row.others = {{Activity::kExposedCommunication, 0, 1, 4.5, 1}, {Activity::kOptimizer, 0, 3, 5, 1}};
   chart.rows = {row};
-  std::ostringstream out;
-  write_page_pipelines(out, {chart});
-  const Json one = Json::parse(out.str())[0];
+  const Json one = Json::parse(written([&](std::ostream& out) { write_page_pipelines(out, {chart}); }))[0];
   EXPECT_EQ(one["label"], "zero1");
   EXPECT_EQ(one["rows"][0]["name"], "stage 3");
   const Json labels = Json::parse(R"([
@@ -407,7 +402,7 @@ TEST(KnownErrors, AreTheRowsOfTheCommittedPage) {
   EXPECT_TRUE(known_errors("no such page", {"A100"}).empty());
   // The one that is shipped has all groups, and figures for the device that most cases are of.
   const std::vector<KnownError> shipped = shipped_known_errors({"A100-SXM4-80GB"});
-  EXPECT_TRUE(std::any_of(shipped.begin(), shipped.end(), [](const KnownError& error) {
+  EXPECT_TRUE(std::ranges::any_of(shipped, [](const KnownError& error) {
     return error.group == "training step" && error.device == "A100-SXM4-80GB" && error.without_source.ends_with(" %");
   }));
 }

@@ -7,8 +7,6 @@
 #include <sstream>
 
 #include "build_info/project.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
 #include "tests/support/json.hpp"
 
 namespace accosim {

@@ -346,7 +346,7 @@ TEST(SweepWords, WhatIsLeftOutIsNamedWithItsReason) {
   std::string line;
   std::size_t commas = 0;
   for (std::istringstream lines(csv.str()); std::getline(lines, line);) {
-    const auto here = static_cast<std::size_t>(std::count(line.begin(), line.end(), ','));
+    const auto here = static_cast<std::size_t>(std::ranges::count(line, ','));
     EXPECT_TRUE(commas == 0 || here == commas) << line;
     commas = here;
   }

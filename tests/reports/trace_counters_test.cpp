@@ -13,8 +13,6 @@
 #include <tuple>
 
 #include "models/price/price.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/player/fold.hpp"
@@ -57,9 +55,7 @@ TEST(CounterTrack, AMicroBatchIsSharedOutByTheDurationsOfItsOps) {
   const std::vector<Label> labels = {
       {"forward", OpClass::kForward}, {"backward", OpClass::kBackward, 1}, {"optimizer", OpClass::kOptimizer}};
   const auto add = [&](std::uint16_t label, double seconds) {
-    Op op;
-    op.label = label;
-    op.duration = Seconds{seconds};
+    Op op{.label = label, .duration = Seconds{seconds}};
     program.lanes[1].push_back(op);
   };
   add(0, 1), add(0, 3), add(1, 2), add(2, 5), add(0, 0), add(0, 0), add(1, 0);
@@ -301,9 +297,7 @@ TEST(TraceCounters, AMillionSpansNeedNoMoreMemoryThanAThousand) {
   Played played = example();
   Nowhere nowhere;
   std::ostream out(&nowhere);
-  TraceOptions options;
-  options.counters = true;
-  options.max_events = INT64_MAX;
+  TraceOptions options{.max_events = INT64_MAX, .counters = true};
   TraceWriter writer(out, options);
   writer.begin_schedule(played.graph, "acco", {}, 1, {kCourse, kCourse});
   std::size_t after_a_thousand = 0, most = 0;

@@ -123,7 +123,7 @@ std::map<ThreadId, std::vector<Slice>> slices_of(const Json& trace) {
         {begin, begin + ns(e.at("dur")), e.at("name").text()});
   }
   for (auto& [id, slices] : threads) {
-    std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) { return a.begin < b.begin; });
+    std::ranges::sort(slices, [](const Slice& a, const Slice& b) { return a.begin < b.begin; });
   }
   return threads;
 }
@@ -161,7 +161,7 @@ std::map<std::int64_t, int> check_flows(const Json& trace) {
       EXPECT_LE(ns(events[i > 0 ? i - 1 : 0].at("ts")), ns(e.at("ts")));
       processes.insert(e.at("pid").integer());
       const auto& slices = threads.at({e.at("pid").integer(), e.at("tid").integer()});
-      EXPECT_TRUE(std::any_of(slices.begin(), slices.end(), [&](const Slice& s) {
+      EXPECT_TRUE(std::ranges::any_of(slices, [&](const Slice& s) {
         return s.begin <= ns(e.at("ts")) && ns(e.at("ts")) < s.end && s.name == e.at("name");
       })) << e;
     }
@@ -190,7 +190,7 @@ RandomTrace random_trace(int ranks, std::uint64_t seed) {
       std::vector<double> arrived;
       arrived.reserve(cursor.size());
       for (auto& lanes : cursor) arrived.push_back(lanes[2] + (random.integer(0, 1) == 0 ? 0 : duration()));
-      const double begin = *std::max_element(arrived.begin(), arrived.end());
+      const double begin = *std::ranges::max_element(arrived);
       const double end = begin + 1e-7 + duration();
       for (int r = 0; r < ranks; ++r) {
         const auto at = static_cast<std::size_t>(r);
@@ -223,7 +223,7 @@ RandomTrace random_trace(int ranks, std::uint64_t seed) {
     end = std::max(end, last_end(span).value);
     ordered.emplace_back(end, span);
   }
-  std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(ordered, [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t i = 0; i < ordered.size(); ++i) trace.spans[i] = ordered[i].second;
   return trace;
 }

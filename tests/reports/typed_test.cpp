@@ -16,8 +16,6 @@
 #include "models/base/names.hpp"
 #include "models/launch/import_launch.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/model_families.hpp"
-#include "models/spec/parallel.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "models/spec/shipped.hpp"
@@ -265,10 +263,7 @@ TEST(Typed, SamplesThatCannotBeSharedAreRefused) {
 
 TEST(Typed, TorchtitanSharesBlocks) {
   const auto shares = [](int blocks, int stages, int chunks, std::vector<int> own) {
-    Parallel parallel;
-    parallel.pipeline = stages;
-    parallel.chunks = chunks;
-    parallel.blocks = std::move(own);
+    Parallel parallel{.pipeline = stages, .chunks = chunks, .blocks = std::move(own)};
     const std::optional<TitanShares> found = titan_shares(blocks, parallel);
     return found ? std::vector<int>{found->first, found->last, found->per_stage} : std::vector<int>{};
   };

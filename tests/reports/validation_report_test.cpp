@@ -3,13 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "models/base/json.hpp"
 #include "reports/evidence/live_report.hpp"
 #include "reports/explain/explain_text.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/json.hpp"
+#include "tests/support/printed.hpp"
 
 namespace accosim {
 namespace {
@@ -41,25 +40,13 @@ Validation sample() {
   return validation;
 }
 
-std::string page_of(const Document& document) {
-  std::ostringstream out;
-  print_markdown(out, document);
-  return out.str();
-}
-
-std::string text_of(const Document& document) {
-  std::ostringstream out;
-  print_terminal(out, document, {});
-  return out.str();
-}
-
 void expect_parts(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) EXPECT_TRUE(holds(text, part));
 }
 
 TEST(ValidationMarkdown, HoldsScoresCasesReasonsAndSources) {
   const Validation validation = sample();
-  const std::string page = page_of(validation_page(validation));
+  const std::string page = on_page(validation_page(validation));
   // Errors of 10 and 100 %: mean 55 %, both too slow. With the source left out, 65 and 200 %: mean 132.5 %, both
   // missed; both intervals there are of 2x, those of the shipped constants of 1.2 x 1.2.
   expect_parts(
@@ -70,16 +57,14 @@ TEST(ValidationMarkdown, HoldsScoresCasesReasonsAndSources) {
        "| who/bad | 1.00 s | 2.00 s | +200.0 % | +100.0 % | 1.67 s to 2.40 s (missed) | A | 4 \\| 8 | 1 | because |",
        "1. the network", "**no such thing** (1 case):", "- who/no: 4 \\| 8; 3 km",
        "- `who`: Who measured, <http://who>, commit abc, MIT"});
-  EXPECT_EQ(page, page_of(validation_page(validation)));
+  EXPECT_EQ(page, on_page(validation_page(validation)));
 }
 
 TEST(ValidationJson, HoldsEverythingInSiUnits) {
   Validation validation = sample();
   validation.left_out = {{"GPU", "training step", 2, 0.5, 0.75}};
   validation.broken = {"a \"bound\""};
-  std::ostringstream out;
-  write_validation_json(out, validation);
-  const auto document = Json::parse(out.str());
+  const auto document = Json::parse(written([&](std::ostream& out) { write_validation_json(out, validation); }));
   EXPECT_EQ(document["schema"], "accosim.validate/1");
   EXPECT_NEAR(document["groups"][0]["score"]["mean_absolute_error"].number(), 0.55, 1e-12);
   EXPECT_NEAR(document["groups"][0]["score"]["error_without_source"].number(), 1.325, 1e-12);
@@ -106,7 +91,7 @@ TEST(ValidationMarkdown, ASimulatorsOutputIsComparedAndNotScored) {
   theirs.left_out = "a simulator's output, not a measurement";
   validation.rows.push_back(theirs);
   validation.groups = groups_of(validation.rows, {"training step", kSimulatorGroup});
-  const std::string page = page_of(validation_page(validation));
+  const std::string page = on_page(validation_page(validation));
   expect_parts(page, {"## Other simulators", "- `sim`: its times are too regular",
                       "1 compared: we are off from them by 20.0 % in the mean, with a bias of +20.0 %.",
                       "| sim/one | 4 \\| 8 | 1.00 s | 1.20 s | +20.0 % |"});
@@ -119,7 +104,7 @@ TEST(ValidationText, ShowsScoresAndCases) {
   validation.broken = {"it broke"};
   validation.left_out_by = "device";
   validation.left_out = {{"GPU", "training step", 2, 0.5, 0.75}};
-  const std::string text = text_of(validation_reading(validation));
+  const std::string text = on_terminal(validation_reading(validation));
   expect_parts(text, {"55.0 %", "132.5 %", "2.00x", "who/bad", "+200.0 %", "+100.0 %", "missed", "holds", "3 km",
                       "75.0 %", "it broke"});
 }
@@ -129,7 +114,7 @@ TEST(ValidationText, OneCaseIsToldInFull) {
   validation.rows.resize(2);
   validation.rows.erase(validation.rows.begin());
   validation.groups = groups_of(validation.rows, {"training step"});
-  const std::string text = text_of(validation_reading(validation));
+  const std::string text = on_terminal(validation_reading(validation));
   expect_parts(text, {"configuration  4 | 8", "inferred       the network", "note           because"});
 }
 
@@ -165,7 +150,7 @@ LiveResult two_runs() {
 
 TEST(LiveReport, RejectedRunsAreListedAndDoNotCount) {
   // +2 and -4 % of set computation: 3 % in the mean; the real one's is +6 %.
-  expect_parts(page_of(live_reading(two_runs())),
+  expect_parts(on_page(live_reading(two_runs())),
                {"| set computation, all | 2 | 3.0 % | -1.0 % | -4.0 % |", "| one slow rank | 1 | 4.0 % |",
                 "| acco, communication-bound | 1 | 2.0 % |", "| real computation | 1 | 6.0 % |",
                 "- rejected: 2 ranks, acco: others were at work",
@@ -195,26 +180,21 @@ TEST(LiveReport, ACheckJudgesOnlyWhatAQuietMachineRan) {
 // Are collectives that were played message by message shown beside their closed form, as text and as JSON?
 
 CollectivesByMessage example() {
-  ByMessage row;
-  row.collective = "all_reduce";
-  row.algorithm = "ring";
-  row.protocol = "Simple";
-  row.bytes = Bytes{2e9};
-  row.ranks = 32;
-  row.nodes = 4;
-  row.channels = 2;
-  row.messages = 15'900;
-  row.closed_form = Seconds{0.033};
-  row.played = Seconds{0.030};
-  CollectivesByMessage result;
-  result.label = "ACCO";
-  result.rows = {row};
-  result.without = {"all_reduce of 4 B stays in a node"};
-  return result;
+  const ByMessage row{.collective = "all_reduce",
+                      .algorithm = "ring",
+                      .protocol = "Simple",
+                      .bytes = Bytes{2e9},
+                      .ranks = 32,
+                      .nodes = 4,
+                      .channels = 2,
+                      .messages = 15'900,
+                      .closed_form = Seconds{0.033},
+                      .played = Seconds{0.030}};
+  return CollectivesByMessage{.label = "ACCO", .rows = {row}, .without = {"all_reduce of 4 B stays in a node"}};
 }
 
 TEST(MessagesReport, ShowsBothTimesAndWhatWasNotPlayed) {
-  const std::string text = text_of(by_message_document({example()}));
+  const std::string text = on_terminal(by_message_document({example()}));
   expect_parts(text, {"ACCO", "all_reduce", "2.00 GB", "ring Simple", "15.9k", "33.0 ms", "30.0 ms", "+10.0 %",
                       "not played: all_reduce of 4 B stays in a node."});
 }
@@ -222,15 +202,14 @@ TEST(MessagesReport, ShowsBothTimesAndWhatWasNotPlayed) {
 TEST(MessagesReport, SaysWhereThereIsNone) {
   CollectivesByMessage none = example();
   none.rows.clear();
-  const std::string text = text_of(by_message_document({none}));
+  const std::string text = on_terminal(by_message_document({none}));
   EXPECT_TRUE(holds(text, "There are none."));
   EXPECT_EQ(text.find("closed"), std::string::npos);
 }
 
 TEST(MessagesReport, JsonReadsBack) {
-  std::ostringstream out;
-  write_by_message_json(out, {example()});
-  const JsonDocument document = parse_json(out.str(), "written");
+  const JsonDocument document =
+      parse_json(written([&](std::ostream& out) { write_by_message_json(out, {example()}); }), "written");
   ASSERT_TRUE(document.errors.empty());
   EXPECT_EQ(document.root.find("schema")->text, "accosim.messages/1");
   const JsonValue& schedule = document.root.find("schedules")->elements.at(0);

@@ -417,11 +417,12 @@ TEST(Knobs, EveryAlternativeIsAScenarioOfAsManySamples) {
           continue;
         }
         EXPECT_EQ(samples_asked(scenario), samples_asked(loaded.scenario)) << name << ": " << each.text;
-        EXPECT_TRUE(std::none_of(known.begin(), known.end(),
-                                 [&](const Scenario& other) {
-                                   return other.training == scenario.training &&
-                                          other.schedules == scenario.schedules && other.cluster == scenario.cluster;
-                                 }))
+        EXPECT_TRUE(std::ranges::none_of(known,
+                                         [&](const Scenario& other) {
+                                           return other.training == scenario.training &&
+                                                  other.schedules == scenario.schedules &&
+                                                  other.cluster == scenario.cluster;
+                                         }))
             << name << ": " << row.name << ": " << each.text;
         known.push_back(scenario);
       }
@@ -575,8 +576,8 @@ TEST(Knobs, AModelIsSplitUnaskedWhereItMayPay) {
   const Knob unfit = work("finetune_1x8_a100", {}, false);
   EXPECT_GT(unfit.later, unfit.alternatives.size());
   const auto count = [](const Knob& knob, const char* what) {
-    return std::count_if(knob.alternatives.begin(), knob.alternatives.end(),
-                         [&](const Alternative& each) { return each.text.find(what) != std::string::npos; });
+    return std::ranges::count_if(knob.alternatives,
+                                 [&](const Alternative& each) { return each.text.find(what) != std::string::npos; });
   };
   EXPECT_GT(count(unfit, "pipeline_parallel_size 8"), 0);
   EXPECT_EQ(count(unfit, "virtual_pipeline_stages"), 0);

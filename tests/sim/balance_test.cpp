@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -11,12 +12,7 @@
 #include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 #include "sim/what_if/fairness.hpp"
@@ -283,7 +279,7 @@ Scenario in_two_types() {
 
 bool has_label(const Scenario& scenario, const ScheduleSpec& spec, const std::string& name) {
   const EventGraph graph = build(spec, price(scenario, spec), 4, 4);
-  return std::any_of(graph.labels.begin(), graph.labels.end(), [&](const Label& label) { return label.name == name; });
+  return std::ranges::any_of(graph.labels, [&](const Label& label) { return label.name == name; });
 }
 
 TEST(Casts, ARankOfAnother16BitTypeCastsBeforeItReducesAndAfterItGathers) {

@@ -22,8 +22,7 @@ RecordedSchedule schedule_of(const std::string& label, std::vector<RecordedSpan>
 }
 
 const DifferencePart& part_of(const FigureDifference& figure, const std::string& name) {
-  const auto found = std::find_if(figure.parts.begin(), figure.parts.end(),
-                                  [&](const DifferencePart& part) { return part.name == name; });
+  const auto found = std::ranges::find_if(figure.parts, [&](const DifferencePart& part) { return part.name == name; });
   if (found == figure.parts.end()) throw std::out_of_range("no part " + name);
   return *found;
 }

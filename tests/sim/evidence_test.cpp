@@ -2,6 +2,7 @@
 // cases?
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -13,14 +14,9 @@
 #include "models/price/kernel.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evidence/fit_steps.hpp"
 #include "sim/evidence/fits_of_runs.hpp"
 #include "sim/evidence/live.hpp"
@@ -204,7 +200,7 @@ bool is_of_unmeasured_board(const PublishedCase& one, const Published& all) {
     const IntraLink& link = each.collective.cluster->nodes.front().intra;
     return std::pair(link.kind, link.generation);
   };
-  return std::none_of(all.cases.begin(), all.cases.end(), [&](const PublishedCase& other) {
+  return std::ranges::none_of(all.cases, [&](const PublishedCase& other) {
     return other.asked == Asked::kCollectiveTime && other.collective.nodes == 1 && board(other) == board(one);
   });
 }
@@ -247,9 +243,7 @@ TEST(Refits, WhatNoFitSawIsNotSeen) {
 
 TEST(Live, WhatAccocalDidNotWriteIsTold) {
   const Scratch scratch;
-  LiveOptions options;
-  options.accocal = "/bin/true";
-  options.folder = scratch.path("");
+  LiveOptions options{.accocal = "/bin/true", .folder = scratch.path("")};
   try {
     validate_live(options);
     FAIL() << "was taken for samples";

@@ -10,11 +10,9 @@
 #include "models/collectives/dispatch.hpp"
 #include "models/price/layers.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/parallel.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/knobs/degrees.hpp"
 #include "sim/schedules/schedule.hpp"
-#include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 
 namespace accosim {
@@ -147,7 +145,7 @@ TEST(ExpertRanks, KernelsThatTakeTokensHaveEachOnce) {
     const Ring ring = ring_of_message(costs, out[0], 0);
     EXPECT_EQ(price_of_message(costs, out[0], ring).time.value,
               (kCountWait + dispatch_time(out[0].bytes, 2, costs.cluster, ring)).value);
-    const auto moved = std::count_if(layer.operators.begin(), layer.operators.end(), [](const Operator& op) {
+    const auto moved = std::ranges::count_if(layer.operators, [](const Operator& op) {
       return op.name == "permute" || op.name == "unpermute" || op.name == "sort" || op.name == "unsort";
     });
     EXPECT_EQ(moved, dispatcher == Dispatcher::kDeepEp ? 2 : 0);

@@ -6,11 +6,7 @@
 #include <cmath>
 
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/run.hpp"

@@ -10,9 +10,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/graph/builder.hpp"
 #include "sim/player/player.hpp"

@@ -5,10 +5,6 @@
 
 #include <vector>
 
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/player/player.hpp"
 #include "tests/support/sample.hpp"
 

@@ -12,10 +12,6 @@
 
 #include "models/price/work.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/critical_path.hpp"

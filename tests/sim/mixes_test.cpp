@@ -9,12 +9,7 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/parallel.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/result/run.hpp"
@@ -218,8 +213,7 @@ TEST(SplitMix, TheBestSynchronousScheduleAndTheFairRowsAreBalanced) {
   ASSERT_EQ(fair.gains.size(), 1U);
   EXPECT_GT(*fair.gains[0].share_of_balance(), 0.5);
   // The fast node alone does all 8.
-  const auto part = std::find_if(fair.baselines.begin(), fair.baselines.end(),
-                                 [](const FairBaseline& each) { return !each.part.empty(); });
+  const auto part = std::ranges::find_if(fair.baselines, [](const FairBaseline& each) { return !each.part.empty(); });
   ASSERT_NE(part, fair.baselines.end());
   EXPECT_EQ(part->shares.at(0).accumulation_steps * part->shares.at(0).micro_batch_size, 8 * 4);
   EXPECT_NEAR(part->tokens_per_second / fair.baselines[0].tokens_per_second, time / (8 * t[0]), 0.1);
@@ -273,7 +267,7 @@ TEST(Mix, IsSaidToHaveBeenSeldomMeasuredAndHasAWiderInterval) {
   EXPECT_NEAR(mix.spread.compute, std::hypot(before, constants().mixed.spread), 1e-9);
   // It is said of everything that is predicted of the mix, with a play or without.
   const std::vector<Warning> cautions = cautions_of(scenario, *mix.costs);
-  EXPECT_EQ(std::count(cautions.begin(), cautions.end(), *said), 1);
+  EXPECT_EQ(std::ranges::count(cautions, *said), 1);
 }
 
 }  // namespace

@@ -9,9 +9,6 @@
 
 #include "models/collectives/nccl_cost.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/per_sample.hpp"

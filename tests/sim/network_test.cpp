@@ -10,9 +10,6 @@
 
 #include "models/price/partition.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/parallel.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/player/player.hpp"

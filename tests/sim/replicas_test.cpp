@@ -14,11 +14,6 @@
 #include "models/collectives/window.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 #include "sim/explain/explanation.hpp"
 #include "sim/explain/windows.hpp"
@@ -466,8 +461,8 @@ TEST(ReplicaCosts, AReplicaHasOneTypeAndCastsNothing) {
   scenario.cluster.nodes[1].precision = Dtype::kFp16;
   const auto casts = [&](const ScheduleSpec& spec) {
     const std::vector<RankKind> kinds = price(scenario, spec).kinds;
-    return std::any_of(kinds.begin(), kinds.end(),
-                       [](const RankKind& kind) { return kind.casts_gradients || kind.casts_parameters; });
+    return std::ranges::any_of(kinds,
+                               [](const RankKind& kind) { return kind.casts_gradients || kind.casts_parameters; });
   };
   EXPECT_TRUE(casts(sample_schedule("ddp")));
   for (const Island replica : {Island::kNode, Island::kGroup})

@@ -5,9 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "models/price/price.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"

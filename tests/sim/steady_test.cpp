@@ -12,9 +12,6 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/evaluation/evaluation.hpp"
 #include "sim/evaluation/measure.hpp"
@@ -57,8 +54,8 @@ EventGraph serial(int updates, const std::vector<double>& t, int micro_batches) 
 Measured measured(const EventGraph& graph) {
   std::size_t updates = 0;
   for (const std::vector<Op>& lane : graph.programs[0].lanes)
-    updates += static_cast<std::size_t>(std::count_if(
-        lane.begin(), lane.end(), [&](const Op& op) { return graph.labels[op.label].mark == Mark::kUpdate; }));
+    updates += static_cast<std::size_t>(
+        std::ranges::count_if(lane, [&](const Op& op) { return graph.labels[op.label].mark == Mark::kUpdate; }));
   Recorder recorder(graph, updates, Keep::kAll);
   play(graph, NetworkKind::kReference, [&](const Span& span) { recorder.take(span); });
   return recorder.measured();

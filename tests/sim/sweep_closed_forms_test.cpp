@@ -27,8 +27,6 @@
 #include "models/base/text_file.hpp"
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/shipped.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/run.hpp"

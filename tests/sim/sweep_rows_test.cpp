@@ -11,6 +11,7 @@
 #include "tests/support/holds.hpp"
 #include "tests/support/program.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -39,14 +40,7 @@ Row row_of(std::size_t index, double ddp, double acco) {
   return {index, {index / 2, index % 2}, {}, {figures_of(ddp, 1), figures_of(acco, acco / ddp)}};
 }
 
-std::string wrong(const std::function<void()>& what) {
-  try {
-    what();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
+std::string wrong(const std::function<void()>& what) { return thrown_by<std::exception>(what); }
 
 TEST(SweepRows, ReadBackAsTheyWere) {
   const Heading heading = heading_of_two_axes();

@@ -1,8 +1,8 @@
 // Are the points of a sweep those that its axes say, each a function of its index alone?
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 #include "build_info/project.hpp"
@@ -17,6 +17,7 @@
 #include "tests/support/program.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -26,12 +27,7 @@ using Values = std::vector<std::string>;
 Space axis(const std::string& text) { return {.kind = Space::Kind::kAxis, .axis = parse_axis(text)}; }
 
 std::string refusal(const std::string& text) {
-  try {
-    check_distinct(parse_axis(text));
-  } catch (const BadInput& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by<BadInput>([&] { check_distinct(parse_axis(text)); });
 }
 
 TEST(AxisLabels, AreWhatAPointerMeansInTheScenario) {
@@ -172,7 +168,7 @@ TEST(SweepSpace, ALatinHypercubeIsItsSeeds) {
   EXPECT_EQ(points(1), points(1));
   EXPECT_NE(points(1), points(2));
   const std::vector<Coordinates> all = points(1);
-  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Coordinates& point) { return point[0] != point[1]; }))
+  EXPECT_TRUE(std::ranges::any_of(all, [](const Coordinates& point) { return point[0] != point[1]; }))
       << "the parts are not in step";
 }
 

@@ -3,14 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"

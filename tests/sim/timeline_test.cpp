@@ -8,8 +8,6 @@
 #include <numeric>
 
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/stretches.hpp"
 #include "sim/evidence/measured_timeline.hpp"
 #include "sim/explain/breakdown.hpp"
@@ -141,11 +139,7 @@ TEST(Breakdown, APauseIsIdleButForWhatOthersComputeMeanwhile) {
   // Rank 0 is away for ten updates' time once in a hundred. Under zero1 all wait for it; under ACCO they accumulate.
   Scenario scenario = sample_scenario(1, 4);
   const Seconds update = steady(scenario, scenario.schedules[0]).measured.update_time;
-  Pause pause;
-  pause.name = "evaluation";
-  pause.ranks = {0};
-  pause.every_updates = 100;
-  pause.duration = 10 * update;
+  const Pause pause{.name = "evaluation", .ranks = {0}, .every_updates = 100, .duration = 10 * update};
   scenario.training.unsteady.pauses = {pause};
   for (const ScheduleSpec& spec : {scenario.schedules[0], scenario.schedules[3]}) {
     const RunResult result = run_schedule(scenario, spec, NetworkKind::kReference);

@@ -9,15 +9,12 @@
 #include "models/base/statistics.hpp"
 #include "models/price/layer_time.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/groups.hpp"
 #include "sim/schedules/schedule.hpp"
-#include "sim/what_if/seeds.hpp"
+#include "sim/what_if/what_if.hpp"
 #include "tests/support/advised.hpp"
 #include "tests/support/closed_forms.hpp"
 #include "tests/support/results.hpp"
@@ -378,9 +375,7 @@ TEST(Pauses, ShardedParametersAreEvaluatedByAllWhoShareThem) {
   // units, then the unpacking and forward of the last one.
   Scenario scenario = sample_scenario(2, 4);
   const ScheduleSpec zero3 = sample_schedule("zero3");
-  Pause pause;
-  pause.name = "evaluation";
-  pause.ranks = {5};
+  Pause pause{.name = "evaluation", .ranks = {5}};
   pause.sequences = 10;  // in micro-batches of 4: three passes
   pause.every_updates = 100;
   for (NodeGroup& group : scenario.cluster.nodes) group.nics.bandwidth = BytesPerSecond{1e6};

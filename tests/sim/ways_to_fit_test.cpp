@@ -12,11 +12,7 @@
 #include <vector>
 
 #include "models/spec/frameworks.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"
@@ -60,8 +56,7 @@ double resident(const Scenario& scenario, const ScheduleSpec& spec) {
 }
 
 const WayToFit* find(const WaysToFit& ways, const std::string& change) {
-  const auto way =
-      std::find_if(ways.alone.begin(), ways.alone.end(), [&](const WayToFit& each) { return each.change == change; });
+  const auto way = std::ranges::find_if(ways.alone, [&](const WayToFit& each) { return each.change == change; });
   return way == ways.alone.end() ? nullptr : &*way;
 }
 

@@ -5,8 +5,6 @@
 
 #include "models/price/price.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 #include "tests/support/closed_forms.hpp"

@@ -16,15 +16,26 @@ namespace accosim {
 
 inline const std::filesystem::path kRoot = kSourceFolder;
 
+/// A command line and more words of it.
+inline std::vector<std::string> with(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 inline ProgramRun accosim(const std::vector<std::string>& arguments, const std::string& out_file = "") {
   return run_program(kAccosimProgram, arguments, kRoot, out_file);
 }
 
+/// The same, which must succeed.
+inline ProgramRun accosim_done(const std::vector<std::string>& arguments) {
+  ProgramRun run = accosim(arguments);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return run;
+}
+
 inline Json results_of(std::vector<std::string> arguments) {
   arguments.push_back("--json");
-  const ProgramRun run = accosim(arguments);
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  return Json::parse(run.out);
+  return Json::parse(accosim_done(arguments).out);
 }
 
 inline Json result(const Json& document, const std::string& label) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "models/price/partition.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -202,7 +201,7 @@ namespace {
 /// + ... + g_k) + f_k.
 Seconds gathered_forward_time(const ScheduleInput& input) {
   std::vector<TimedBucket> buckets = timed_buckets(input);
-  std::reverse(buckets.begin(), buckets.end());
+  std::ranges::reverse(buckets);
   const auto bytes = [&](std::size_t k) {
     return buckets[k].bytes / bytes_of(input.costs.gradient_dtype) * bytes_of(input.costs.parameter_dtype);
   };
@@ -322,7 +321,7 @@ Seconds sharded_micro_batch_time(const ScheduleInput& input, const std::vector<U
   Seconds r = g, a, last_reduced, copied;                  // copied: to the host, in their order
   Seconds& queue = input.spec.communicators == 1 ? g : r;  // of the reductions
   std::vector<Seconds> there(units.size());
-  std::fill(c.begin(), c.end(), now);
+  std::ranges::fill(c, now);
   for (int i = n - 1, next = n - 1; i >= 0; --i) {
     for (; next >= 0 && next >= i - d; --next)
       if (!units[next].stays) there[next] = g = std::max(g, c[std::min(n - 1, next + d + 1)]) + units[next].gather;

@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "models/price/accocal_layers.hpp"
 #include "models/price/gemm.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/device.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/parallel.hpp"
 #include "sim/bodies/pipeline.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/graph/builder.hpp"

@@ -1,4 +1,4 @@
-// What a document shows, on a terminal and on a page of Markdown.
+// What is written into a stream; of a document, on a terminal and on a page of Markdown.
 #pragma once
 
 #include <sstream>
@@ -9,16 +9,19 @@
 
 namespace accosim {
 
-inline std::string on_terminal(const Document& document, const ConsoleOptions& options = {}) {
+template <class Write>
+std::string written(const Write& write) {
   std::ostringstream out;
-  print_terminal(out, document, options);
+  write(out);
   return out.str();
 }
 
+inline std::string on_terminal(const Document& document, const ConsoleOptions& options = {}) {
+  return written([&](std::ostream& out) { print_terminal(out, document, options); });
+}
+
 inline std::string on_page(const Document& document) {
-  std::ostringstream out;
-  print_markdown(out, document);
-  return out.str();
+  return written([&](std::ostream& out) { print_markdown(out, document); });
 }
 
 inline std::vector<std::string> lines_of(const std::string& text) {

@@ -4,12 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "tests/support/random.hpp"
 
 namespace accosim {

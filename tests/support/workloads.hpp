@@ -53,11 +53,7 @@ inline std::shared_ptr<const Corpus> made_up_corpus() {
 }
 
 inline GptWorkloadOptions tiny_gpt() {
-  GptWorkloadOptions options;
-  options.shape = {1, 8, 2, 6, 0};
-  options.sequences = 2;
-  options.held_out = 8;
-  return options;
+  return GptWorkloadOptions{.shape = {1, 8, 2, 6, 0}, .sequences = 2, .held_out = 8};
 }
 
 }  // namespace accocal

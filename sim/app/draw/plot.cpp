@@ -9,7 +9,6 @@
 #include "models/base/text.hpp"
 #include "models/read/load.hpp"
 #include "models/recorded/convergence_curves.hpp"
-#include "models/spec/scenario.hpp"
 #include "reports/plot/figures_csv.hpp"
 #include "reports/plot/series.hpp"
 #include "reports/sweep/sweep_plots.hpp"

@@ -16,8 +16,6 @@
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/app/launch.hpp"
 #include "sim/app/schedules.hpp"
 #include "sim/app/shared.hpp"

@@ -14,7 +14,6 @@
 #include "models/fit/fit_own_fabric.hpp"
 #include "models/fit/network_doubt.hpp"
 #include "models/fit/published.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
@@ -271,8 +270,7 @@ std::vector<MeasuredCollective> samples_of(const std::vector<int>& nodes, double
 }
 
 bool says(const OwnFabric& own, const std::string& part) {
-  return std::any_of(own.untold.begin(), own.untold.end(),
-                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  return std::ranges::any_of(own.untold, [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
 TEST(FitOwnFabric, FindsTheNumbersThatMadeTheSamples) {

@@ -11,11 +11,11 @@
 #include "models/collectives/nccl_search.hpp"
 #include "models/read/load.hpp"
 #include "models/read/read_nccl.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "tests/support/gpus.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -33,12 +33,7 @@ class NcclChoice : public ::testing::Test {
  protected:
   Cluster cluster(const std::string& text) { return load_cluster(files_.write("c.json", text)); }
   std::string refusal(const std::string& text) {
-    try {
-      cluster(text);
-    } catch (const ScenarioError& error) {
-      return error.what();
-    }
-    return "";
+    return thrown_by<ScenarioError>([&] { cluster(text); });
   }
   static CollectiveCost cost(const Cluster& cluster, CollectiveKind kind, double bytes) {
     Ring ring;
@@ -175,11 +170,7 @@ constexpr BytesPerSecond kP5{12.5e9}, kP5en{25e9};
 
 /// Nodes of 8 H100.
 NcclCommunicator nodes_of_8(int nodes) {
-  NcclCommunicator c;
-  c.capability = 90;
-  c.nodes = nodes;
-  c.ranks = 8 * nodes;
-  return c;
+  return NcclCommunicator{.capability = 90, .ranks = 8 * nodes, .nodes = nodes};
 }
 
 TEST(AwsTuner, ChoosesByRegionsOfSizeAndRanks) {
@@ -319,15 +310,14 @@ TEST(NcclSearch, ACommunicatorHasTwiceItsChannels) {
 
 /// Of an all-reduce over two nodes, GB/s of algorithm bandwidth that NCCL counts, and its bus bandwidth.
 double estimate(const NcclGraphs& graphs, Algorithm algorithm) {
-  NcclCommunicator c;
-  c.version = NcclRelease{21};
-  c.ranks = 16;
-  c.nodes = 2;
-  c.channels = graphs.ring.channels;
-  c.intra = graphs.ring.intra;
-  c.inter = graphs.ring.inter;
-  c.tree_intra = graphs.tree.intra;
-  c.tree_inter = graphs.tree.inter;
+  NcclCommunicator c{.version = NcclRelease{21},
+                     .ranks = 16,
+                     .nodes = 2,
+                     .channels = graphs.ring.channels,
+                     .intra = graphs.ring.intra,
+                     .inter = graphs.ring.inter,
+                     .tree_intra = graphs.tree.intra,
+                     .tree_inter = graphs.tree.inter};
   return nccl_estimate(c, CollectiveKind::kAllReduce, algorithm, Protocol::kSimple).bandwidth;
 }
 
@@ -378,12 +368,7 @@ class GraphOfACluster : public ::testing::Test {
                       nics + group + "}]" + more + "}"));
   }
   std::string refusal(const std::string& nics, const std::string& more, const std::string& group = "") {
-    try {
-      cluster(nics, more, group);
-    } catch (const ScenarioError& error) {
-      return error.what();
-    }
-    return "";
+    return thrown_by<ScenarioError>([&] { cluster(nics, more, group); });
   }
 
   static constexpr const char* kTwo = R"({"count": 2, "bandwidth": "200 Gbit/s")";
@@ -407,17 +392,14 @@ TEST_F(GraphOfACluster, FollowsFromItsFile) {
 
 TEST_F(GraphOfACluster, WhatCannotBeIsRefused) {
   const std::string two = kTwo;
-  EXPECT_NE(refusal(two + R"(, "path": "pxb"})", "").find("write one of: \"switch\", \"cpu\""), std::string::npos);
-  EXPECT_NE(refusal(two + "}", "", R"(, "cpu": "epyc")").find("\"intel\", \"amd\", \"arm\""), std::string::npos);
-  EXPECT_NE(refusal(two + "}", R"(, "nccl_graph": "Pattern 4")").find("is no list"), std::string::npos);
-  EXPECT_NE(refusal(two + "}", R"(, "nccl_graph": ["Patern 4"])").find("is no line that NCCL prints"),
-            std::string::npos);
-  EXPECT_NE(refusal(two + "}", R"(, "nccl_graph": ["Pattern 1, crossNic 0, nChannels 3, bw 18/8"])")
-                .find("has no line of rings"),
-            std::string::npos);
-  EXPECT_NE(
-      refusal(R"({"kind": "sockets", "bandwidth": "10 Gbit/s", "path": "cpu"})", "").find("are for NCCL's search"),
-      std::string::npos);
+  EXPECT_TRUE(holds(refusal(two + R"(, "path": "pxb"})", ""), "write one of: \"switch\", \"cpu\""));
+  EXPECT_TRUE(holds(refusal(two + "}", "", R"(, "cpu": "epyc")"), "\"intel\", \"amd\", \"arm\""));
+  EXPECT_TRUE(holds(refusal(two + "}", R"(, "nccl_graph": "Pattern 4")"), "is no list"));
+  EXPECT_TRUE(holds(refusal(two + "}", R"(, "nccl_graph": ["Patern 4"])"), "is no line that NCCL prints"));
+  EXPECT_TRUE(holds(refusal(two + "}", R"(, "nccl_graph": ["Pattern 1, crossNic 0, nChannels 3, bw 18/8"])"),
+                    "has no line of rings"));
+  EXPECT_TRUE(
+      holds(refusal(R"({"kind": "sockets", "bandwidth": "10 Gbit/s", "path": "cpu"})", ""), "are for NCCL's search"));
 }
 
 }  // namespace

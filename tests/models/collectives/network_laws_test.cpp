@@ -17,7 +17,6 @@
 #include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/scratch.hpp"

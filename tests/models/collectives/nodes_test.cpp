@@ -11,8 +11,6 @@
 #include "models/collectives/ring.hpp"
 #include "models/collectives/route.hpp"
 #include "models/read/load.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "tests/support/gpus.hpp"
 #include "tests/support/random.hpp"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,6 +12,8 @@
 
 #include "models/base/json.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/support/holds.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -38,12 +41,7 @@ std::string at(const ImportedLaunch& launch, const std::string& pointer) {
 }
 
 std::string refusal(const std::string& arguments, const LaunchOptions& options = {"dgx-h100-4x8"}) {
-  try {
-    imported(arguments, options);
-    return "";
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
+  return thrown_by<ScenarioError>([&] { imported(arguments, options); });
 }
 
 struct Case {
@@ -186,24 +184,20 @@ INSTANTIATE_TEST_SUITE_P(All, MegatronArguments, testing::ValuesIn(kCases),
                          [](const auto& each) { return each.param.name; });
 
 TEST(ImportLaunch, RefusesByNameWhatIsNotModelled) {
-  EXPECT_NE(refusal(kBase + "--num-experts 8").find("train.sh:1: --num-experts without --swiglu is not modelled yet"),
-            std::string::npos);
+  EXPECT_TRUE(
+      holds(refusal(kBase + "--num-experts 8"), "train.sh:1: --num-experts without --swiglu is not modelled yet"));
   EXPECT_EQ(refusal(kBase + "--num-experts 1 --context-parallel-size 1"), "");
-  EXPECT_NE(refusal(kBase + "--context-parallel-size 2").find("context parallelism"), std::string::npos);
-  EXPECT_NE(refusal(kBase + "--mtp-num-layers 1")
-                .find("--mtp-num-layers 1: multi-token prediction is not modelled yet; leave it out"),
-            std::string::npos);
-  EXPECT_NE(refusal(kBase + "--context-parallel-size 2").find("is not modelled yet; write 1"), std::string::npos);
-  EXPECT_NE(refusal(kBase + "--multi-latent-attention").find("without experts is not modelled yet"), std::string::npos);
+  EXPECT_TRUE(holds(refusal(kBase + "--context-parallel-size 2"), "context parallelism"));
+  EXPECT_TRUE(holds(refusal(kBase + "--mtp-num-layers 1"),
+                    "--mtp-num-layers 1: multi-token prediction is not modelled yet; leave it out"));
+  EXPECT_TRUE(holds(refusal(kBase + "--context-parallel-size 2"), "is not modelled yet; write 1"));
+  EXPECT_TRUE(holds(refusal(kBase + "--multi-latent-attention"), "without experts is not modelled yet"));
   for (const char* const freq : {"0", "-1", "[1]*7", "([0]*3", "__import__('os')", "[1]*999999999", "((((((1))))))"})
-    EXPECT_NE(refusal(kExperts + "--moe-layer-freq \"" + freq + "\"").find("which is no list of 8 layers"),
-              std::string::npos)
-        << freq;
-  EXPECT_NE(refusal(kBase + "--tensor-model-parallel-size 65536 --pipeline-model-parallel-size 65536")
-                .find("a replica of the model takes 4294967296"),
-            std::string::npos);
-  EXPECT_NE(refusal(kBase + "--optimizer muon").find("AdamW"), std::string::npos);
-  EXPECT_NE(refusal(kBase + "--micro-batch-size two").find("write a number"), std::string::npos);
+    EXPECT_TRUE(holds(refusal(kExperts + "--moe-layer-freq \"" + freq + "\""), "which is no list of 8 layers")) << freq;
+  EXPECT_TRUE(holds(refusal(kBase + "--tensor-model-parallel-size 65536 --pipeline-model-parallel-size 65536"),
+                    "a replica of the model takes 4294967296"));
+  EXPECT_TRUE(holds(refusal(kBase + "--optimizer muon"), "AdamW"));
+  EXPECT_TRUE(holds(refusal(kBase + "--micro-batch-size two"), "write a number"));
 }
 
 TEST(ImportLaunch, WhatExpertsLackIsTold) {
@@ -212,13 +206,12 @@ TEST(ImportLaunch, WhatExpertsLackIsTold) {
     for (const std::string& each : imported(kExperts + more).not_modelled) all += each + "\n";
     return all;
   };
-  EXPECT_NE(told("").find("experts one after another"), std::string::npos);  // the default
+  EXPECT_TRUE(holds(told(""), "experts one after another"));  // the default
   EXPECT_EQ(told("--moe-grouped-gemm"), "");
-  EXPECT_NE(told("--tensor-model-parallel-size 2 --sequence-parallel --expert-model-parallel-size 8 "
-                 "--moe-token-dispatcher-type flex")
-                .find("deepep beside experts that are split: priced as alltoall"),
-            std::string::npos);
-  EXPECT_NE(told("--moe-expert-capacity-factor 1.5").find("beyond its capacity"), std::string::npos);
+  EXPECT_TRUE(holds(told("--tensor-model-parallel-size 2 --sequence-parallel --expert-model-parallel-size 8 "
+                         "--moe-token-dispatcher-type flex"),
+                    "deepep beside experts that are split: priced as alltoall"));
+  EXPECT_TRUE(holds(told("--moe-expert-capacity-factor 1.5"), "beyond its capacity"));
 }
 
 // 4 stages with 2 chunks each take micro-batches in groups of 4; ACCO's rounds, of half of an update, then have 2.
@@ -229,7 +222,7 @@ TEST(ImportLaunch, AccoIsLeftOutWhereItCannotBeHad) {
   EXPECT_EQ(at(launch, "/schedules/0/name"), "\"ddp\"");
   EXPECT_EQ(at(launch, "/schedules/1"), "-");
   ASSERT_FALSE(launch.not_modelled.empty());
-  EXPECT_NE(launch.not_modelled.back().find("acco is left out: "), std::string::npos) << launch.not_modelled.back();
+  EXPECT_TRUE(holds(launch.not_modelled.back(), "acco is left out: "));
   // What is wrong without it too is not said of it: 100 samples are no whole micro-batches of 32 replicas.
   const ImportedLaunch bad = imported(kModel + "--micro-batch-size 1 --global-batch-size 100 --train-iters 1 --bf16");
   EXPECT_EQ(bad.not_modelled, std::vector<std::string>());
@@ -241,12 +234,8 @@ TEST(ImportLaunch, VariablesThatAreGivenWinAndMustBeThere) {
   const std::string run = "B=1\ntorchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py " + kBase;
   EXPECT_EQ(at(import_launch(run + "--micro-batch-size $B\n", "train.sh", given), "/training/micro_batch_size"), "4");
   given.with = {"MICRO=4"};
-  try {
-    import_launch(run, "train.sh", given);
-    FAIL();
-  } catch (const ScenarioError& error) {
-    EXPECT_NE(std::string(error.what()).find("MICRO=4: the script has no such variable"), std::string::npos);
-  }
+  EXPECT_TRUE(holds(thrown_by<ScenarioError>([&] { import_launch(run, "train.sh", given); }),
+                    "MICRO=4: the script has no such variable"));
 }
 
 TEST(ImportLaunch, FilesBesideAScriptAreSourcedAndSubmitted) {
@@ -277,11 +266,11 @@ TEST(ImportLaunch, FilesBesideAScriptAreSourcedAndSubmitted) {
 }
 
 TEST(ImportLaunch, AsksForWhatNoScriptSays) {
-  EXPECT_NE(refusal(kBase, {}).find("--cluster NAME"), std::string::npos);
-  EXPECT_NE(refusal("--num-layers 8 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --micro-batch-size 1")
-                .find("--with '--vocab-size"),
-            std::string::npos);
-  EXPECT_NE(refusal(kModel + "--micro-batch-size $B").find("--micro-batch-size is $B"), std::string::npos);
+  EXPECT_TRUE(holds(refusal(kBase, {}), "--cluster NAME"));
+  EXPECT_TRUE(
+      holds(refusal("--num-layers 8 --hidden-size 64 --num-attention-heads 4 --seq-length 8 --micro-batch-size 1"),
+            "--with '--vocab-size"));
+  EXPECT_TRUE(holds(refusal(kModel + "--micro-batch-size $B"), "--micro-batch-size is $B"));
   LaunchOptions given{"dgx-h100-4x8"};
   given.with = {"B=4", "--fp16 --clip-grad 0"};
   const ImportedLaunch launch = imported(kModel + "--micro-batch-size $B", given);
@@ -320,8 +309,7 @@ TEST(ImportLaunch, NumbersOfAnySizeAreReadOrRefused) {
     EXPECT_EQ(at(import_launch(std::string("#SBATCH ") + header + "\n" + run, "train.sh", {.cluster = "dgx-h100-4x8"}),
                  "/cluster/nodes/0/count"),
               "4");
-  EXPECT_NE(refusal(kBase, {.cluster = "dgx-h100-4x8", .nodes = 999'999}).find("which is more than 1048576"),
-            std::string::npos);
+  EXPECT_TRUE(holds(refusal(kBase, {.cluster = "dgx-h100-4x8", .nodes = 999'999}), "which is more than 1048576"));
 }
 
 TEST(ImportLaunch, ARangeOfNodesIsTold) {
@@ -329,28 +317,25 @@ TEST(ImportLaunch, ARangeOfNodesIsTold) {
       import_launch("#SBATCH --nodes=2-3\nsrun torchrun --nproc_per_node 8 pretrain_gpt.py " + kBase, "train.sh",
                     {.cluster = "dgx-h100-4x8"});
   ASSERT_EQ(launch.not_modelled.size(), 1U);
-  EXPECT_NE(launch.not_modelled[0].find("train.sh:1: --nodes=2-3 is no one number"), std::string::npos);
+  EXPECT_TRUE(holds(launch.not_modelled[0], "train.sh:1: --nodes=2-3 is no one number"));
   EXPECT_EQ(at(launch, "/cluster/nodes/0/count"), "4");
 }
 
 TEST(ImportLaunch, SaysHowManyNodesAReplicaTakes) {
-  EXPECT_NE(refusal(kBase + "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8")
-                .find("takes 64 GPUs, and 4 nodes have 32; add --nodes 8"),
-            std::string::npos);
+  EXPECT_TRUE(holds(refusal(kBase + "--tensor-model-parallel-size 8 --pipeline-model-parallel-size 8"),
+                    "takes 64 GPUs, and 4 nodes have 32; add --nodes 8"));
   try {
     import_launch("torchrun --nproc_per_node 4 pretrain_gpt.py " + kBase, "train.sh", {"dgx-h100-4x8"});
     FAIL();
   } catch (const ScenarioError& error) {
-    EXPECT_NE(std::string(error.what()).find("starts 4 processes a node, and a node of dgx-h100-4x8 has 8"),
-              std::string::npos);
+    EXPECT_TRUE(holds(std::string(error.what()), "starts 4 processes a node, and a node of dgx-h100-4x8 has 8"));
   }
 }
 
 TEST(ImportLaunch, SaysWhatItTookAndWhatNot) {
   const ImportedLaunch launch = imported(kBase + "--lr 1e-4 --save /tmp/x --fp8-param-gather --no-such-thing 3");
   const auto has = [](const std::vector<std::string>& list, const std::string& text) {
-    return std::any_of(list.begin(), list.end(),
-                       [&](const std::string& each) { return each.find(text) != std::string::npos; });
+    return std::ranges::any_of(list, [&](const std::string& each) { return each.find(text) != std::string::npos; });
   };
   EXPECT_TRUE(has(launch.taken, "train.sh:1: --hidden-size 1024"));
   EXPECT_TRUE(has(launch.without_effect, "--lr 1e-4"));
@@ -368,16 +353,14 @@ TEST(ImportLaunch, NeedsOneLineThatStartsATraining) {
       return std::string(error.what());
     }
   };
-  EXPECT_NE(why("echo nothing").find("no line starts a trainer"), std::string::npos);
-  EXPECT_NE(why("for m in 1 2; do torchrun pretrain_gpt.py --micro-batch-size $m; done").find("a loop is not followed"),
-            std::string::npos);
-  EXPECT_NE(why("cp pretrain_gpt.py .").find("no line starts a trainer"), std::string::npos);
-  EXPECT_NE(why("python pretrain_bert.py").find("a model that is not modelled yet"), std::string::npos);
-  EXPECT_NE(why("accelerate launch --config_file no.yaml run_clm.py --model_name_or_path gpt2")
-                .find("accelerate's configuration is not here"),
-            std::string::npos);
-  EXPECT_NE(why("python pretrain_gpt.py\npython pretrain_gpt.py").find("a second line starts a training"),
-            std::string::npos);
+  EXPECT_TRUE(holds(why("echo nothing"), "no line starts a trainer"));
+  EXPECT_TRUE(
+      holds(why("for m in 1 2; do torchrun pretrain_gpt.py --micro-batch-size $m; done"), "a loop is not followed"));
+  EXPECT_TRUE(holds(why("cp pretrain_gpt.py ."), "no line starts a trainer"));
+  EXPECT_TRUE(holds(why("python pretrain_bert.py"), "a model that is not modelled yet"));
+  EXPECT_TRUE(holds(why("accelerate launch --config_file no.yaml run_clm.py --model_name_or_path gpt2"),
+                    "accelerate's configuration is not here"));
+  EXPECT_TRUE(holds(why("python pretrain_gpt.py\npython pretrain_gpt.py"), "a second line starts a training"));
 }
 
 TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
@@ -409,12 +392,7 @@ TEST(ImportLaunch, ReadsTheArgumentsOfHuggingFacesTrainer) {
         std::pair("--block_size 8 --fsdp 'full_shard offload'", "parameters on the host"),
         std::pair("--block_size 8 --optim adafactor", "AdamW"),
         std::pair("--block_size 8 --model_name_or_path me/mine", "add --model")})
-    try {
-      import_launch(run + more, "train.sh", on);
-      ADD_FAILURE() << more;
-    } catch (const ScenarioError& error) {
-      EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
-    }
+    EXPECT_TRUE(holds(thrown_by<ScenarioError>([&, more = more] { import_launch(run + more, "train.sh", on); }), said));
 }
 
 TEST(ImportLaunch, ShardsOfANodeAndBucketsInElements) {
@@ -437,12 +415,8 @@ TEST(ImportLaunch, TrlsCommandIsATrainer) {
   const std::string rest = " --model_name_or_path gpt2 --per_device_train_batch_size 3 --max_length 512 --max_steps 1";
   EXPECT_EQ(at(import_launch("trl sft" + rest, "train.sh", on), "/training/micro_batch_size"), "3");
   EXPECT_EQ(at(import_launch("accelerate launch trl sft" + rest, "train.sh", on), "/training/micro_batch_size"), "3");
-  try {
-    import_launch("trl dpo" + rest, "train.sh", on);
-    FAIL();
-  } catch (const ScenarioError& error) {
-    EXPECT_NE(std::string(error.what()).find("trains by other passes"), std::string::npos);
-  }
+  EXPECT_TRUE(holds(thrown_by<ScenarioError>([&] { import_launch("trl dpo" + rest, "train.sh", on); }),
+                    "trains by other passes"));
 }
 
 TEST(ImportLaunch, DeepSpeedsConfigurationIsWhatTheScriptWrites) {

@@ -17,7 +17,6 @@
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/body.hpp"
-#include "sim/bodies/pipeline.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/evaluation/resident.hpp"
 #include "sim/evaluation/steady.hpp"

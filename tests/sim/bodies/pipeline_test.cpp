@@ -57,12 +57,7 @@ std::string in_words(const PipelineTable& table) {
 }
 
 ModelShare stage_of(PipelineSchedule schedule, int stage, int stages, int chunks = 1) {
-  ModelShare share;
-  share.stage = stage;
-  share.stages = stages;
-  share.chunks = chunks;
-  share.schedule = schedule;
-  return share;
+  return ModelShare{.stage = stage, .stages = stages, .chunks = chunks, .schedule = schedule};
 }
 
 TEST(Pipeline, TablesAreThoseOfTheirSources) {
@@ -267,7 +262,7 @@ TEST(Pipeline, ALongFlightIsRounds) {
       EXPECT_EQ(body.a_round, of.chunks == 1 ? 1 : 4);
       EXPECT_EQ((of.micro_batches - body.opened) % body.a_round, 0);
       const auto ends = [](const std::vector<Piece>& list) {
-        return std::count_if(list.begin(), list.end(), [](const Piece& each) { return each.ends_micro_batch; });
+        return std::ranges::count_if(list, [](const Piece& each) { return each.ends_micro_batch; });
       };
       EXPECT_EQ(ends(body.open) + ends(body.close), body.opened);
       EXPECT_EQ(ends(body.round), body.a_round);

@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "models/base/errors.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/measure.hpp"
 #include "sim/explain/explained_collectives.hpp"

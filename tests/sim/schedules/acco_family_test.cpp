@@ -9,10 +9,6 @@
 #include <vector>
 
 #include "models/price/price.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/model.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"

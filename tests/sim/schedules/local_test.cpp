@@ -11,7 +11,6 @@
 #include "models/price/layer_time.hpp"
 #include "models/price/memory.hpp"
 #include "models/price/price.hpp"
-#include "models/spec/model.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/result/run.hpp"

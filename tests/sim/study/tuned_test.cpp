@@ -24,6 +24,7 @@
 #include "tests/support/results.hpp"
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -449,12 +450,7 @@ TEST(Tuned, AMicroBatchOfItsOwnIsThatOfTheTraining) {
 
 TEST(Tuned, AMicroBatchDividesTheSamplesOfAGpu) {
   const auto refusal = [](const std::vector<std::string>& sets) -> std::string {
-    try {
-      load_scenario("finetune_2x4_a100", sets);
-    } catch (const ScenarioError& error) {
-      return error.what();
-    }
-    return "";
+    return thrown_by<ScenarioError>([&] { load_scenario("finetune_2x4_a100", sets); });
   };
   const std::string three = refusal({"/schedules/0/micro_batch_size=3"});  // 4 x 4 samples
   EXPECT_NE(three.find("does not divide the 16 samples"), std::string::npos) << three;

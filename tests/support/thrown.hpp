@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace accocal {
+namespace accosim {
 
 /// What `body` throws, in its words; empty where it throws no Error.
 template <typename Error, typename Body>
@@ -16,4 +16,4 @@ std::string thrown_by(Body&& body) {
   return "";
 }
 
-}  // namespace accocal
+}  // namespace accosim
