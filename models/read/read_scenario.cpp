@@ -42,6 +42,11 @@ std::vector<ScheduleSpec> read_schedules(ObjectReader& top, const Training& trai
   for (std::size_t i = 0; i < list->elements.size(); ++i) {
     JsonValue& value = list->elements[i];
     const std::string pointer = top.pointer("schedules") + pointer_part(i);
+    if (value.kind == JsonKind::kText) {
+      diagnostics.add(value.origin, pointer, fmt::format("is a text; write {{\"name\": {}}}", in_quotes(value.text)));
+      specs.emplace_back();
+      continue;
+    }
     ScheduleSpec spec = read_schedule(value, pointer, training, cluster, diagnostics);
     for (const ScheduleSpec& other : specs) {
       if (spec.label.empty() || other.label != spec.label) continue;

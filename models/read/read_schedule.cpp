@@ -646,12 +646,8 @@ const ScheduleTraits* reducing(const ScheduleSpec& spec, const JsonValue& value)
 
 ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
                            const std::optional<Cluster>& cluster, Diagnostics& diagnostics) {
-  ScheduleSpec spec;
-  if (value.kind == JsonKind::kText) {
-    diagnostics.add(value.origin, pointer, fmt::format("is a text; write {{\"name\": {}}}", in_quotes(value.text)));
-    return spec;
-  }
   ObjectReader reader(value, pointer, diagnostics);
+  ScheduleSpec spec;
   if (value.kind != JsonKind::kObject) return spec;
   spec.name = reader.one_of("name", schedule_names(), "", advice_for_schedule);
   const bool known = reader.good("name");

@@ -102,7 +102,7 @@ void draw_label(Svg& svg, Box box, Fill fill, const std::string& label, double s
   if (!label_fits(label, box.width, size)) return;
   const double wide = text_width(label, size);
   const double middle = box.x + box.width / 2;
-  const double high = std::min(box.height - 2, 1.5 * size);
+  const double high = std::min(box.height - 2, 1.6 * size);
   if (fill.pattern != Pattern::kPlain)  // as much as the letters need
     svg.rect({middle - wide / 2 - 2, box.y + (box.height - high) / 2, wide + 4, high},
              colour_of(fill.hue, svg.theme()));

@@ -479,9 +479,9 @@ SweepPicture draw_value_map(const DrawnRows& drawn, const Cut& cut, const ValueA
         svg.text(box.x + box.width / 2, box.y + box.height / 2 + 0.36 * size, number,
                  {.size = size, .anchor = Anchor::kMiddle, .colour = ink_over(colour)});
       const auto crosses = [&](std::size_t i, std::size_t k) {
-        const std::optional<double> other =
-            i < across.values.size() && k < upward.values.size() ? value_at(i, k) : std::nullopt;
-        return colours.around_one && other && (*value >= 1) != (*other >= 1);
+        const bool there = i < across.values.size() && k < upward.values.size();
+        const double other = there ? value_at(i, k).value_or(*value) : *value;
+        return colours.around_one && (*value >= 1) != (other >= 1);
       };
       if (crosses(x + 1, y))
         contour += line_shape({{box.x + box.width, box.y}, {box.x + box.width, box.y + box.height}});
