@@ -1,5 +1,7 @@
 // The verb `import launch`: a launch script, or a trainer's configuration, becomes a scenario.
 
+#include "models/launch/import_launch.hpp"
+
 #include <fmt/format.h>
 
 #include <iostream>
@@ -8,7 +10,6 @@
 #include "models/base/outputs.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/base/whole_file.hpp"
-#include "models/launch/import_launch.hpp"
 #include "models/read/load.hpp"
 #include "sim/app/launch.hpp"
 #include "sim/app/shared.hpp"
