@@ -76,10 +76,13 @@ Path path_of(const Cluster& cluster, const Ring& ring) {
     path.turnaround = std::max(path.turnaround, link.turnaround);
     ll = ll && link.ll.efficiency > 0;
     path.ll_latency = std::max(path.ll_latency, link.ll.latency);
-    take_slowest(path.ring, link.efficiency * ring_bandwidth(link, group.gpus, ring.gpus[i]));
-    take_slowest(path.pair, link.efficiency * exchange_bandwidth(link, group.gpus, first_two(ring.gpus[i])));
-    take_slowest(path.exchange, (link.exchange.efficiency > 0 ? link.exchange.efficiency : link.efficiency) * pairs);
-    take_slowest(path.ll, link.ll.efficiency * pairs / 2);  // half of it is flags
+    const SocketShare sockets = socket_share(link, group.gpus, ring.gpus[i]);
+    take_slowest(path.ring, std::min(sockets.ring, link.efficiency * ring_bandwidth(link, group.gpus, ring.gpus[i])));
+    take_slowest(path.pair, std::min(sockets.ring,
+                                     link.efficiency * exchange_bandwidth(link, group.gpus, first_two(ring.gpus[i]))));
+    const double all = link.exchange.efficiency > 0 ? link.exchange.efficiency : link.efficiency;
+    take_slowest(path.exchange, std::min(sockets.exchange, all * pairs));
+    take_slowest(path.ll, std::min(sockets.exchange, link.ll.efficiency * pairs) / 2);  // half of it is flags
   }
   if (!ll) path.ll = BytesPerSecond{0};
   if (between) path.contention = contention(cluster, ring);

@@ -20,13 +20,17 @@ Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, con
   BytesPerSecond links, adapters;
   for (std::size_t i = 0; i < ring.node.size(); ++i) {
     const NodeGroup& group = group_of(cluster, ring, i);
-    if (ring.here(i) > 1) take_slowest(links, exchange_bandwidth(group.intra, group.gpus, ring.gpus[i]));
+    if (ring.here(i) > 1) {
+      const BytesPerSecond sockets = socket_share(group.intra, group.gpus, ring.gpus[i]).exchange;
+      take_slowest(links,
+                   std::min(sockets, kDispatchLinks * exchange_bandwidth(group.intra, group.gpus, ring.gpus[i])));
+    }
     take_slowest(adapters, kDispatchAdapters * adapters_of(group, ring.gpus[i]) / ring.here(i) * group.nics.bandwidth);
   }
   const BytesPerSecond core = core_bandwidth(cluster);  // all groups exchange at once
   if (core > BytesPerSecond{0}) take_slowest(adapters, core / gpu_count(cluster));
   Seconds longer;
-  if (sent.inside > Bytes{0}) longer = sent.inside / (kDispatchLinks * links);
+  if (sent.inside > Bytes{0}) longer = sent.inside / links;
   if (sent.between > Bytes{0}) longer = std::max(longer, sent.between / adapters);
   return kDispatchFixed + longer;
 }

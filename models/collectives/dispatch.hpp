@@ -23,8 +23,8 @@ struct DispatchBytes {
 ///   inside:  bytes reached(e) (g - 1) / g
 DispatchBytes dispatch_bytes(Bytes bytes, double receivers, const Ring& ring);
 
-/// Alone on the fabric. Both legs run at the same time: a fixed part, then the longer one. Of a core that carries less
-/// than all nodes send each rank has its part.
+/// Alone on the fabric. Both legs run at the same time: a fixed part, then the longer one. An oversubscribed core
+/// is shared equally by all ranks.
 Seconds dispatch_time(Bytes bytes, double receivers, const Cluster& cluster, const Ring& ring);
 
 /// Of the adapters' and of the links' rate, what the kernels reach: by DeepEP's tables 45 of 50 GB/s between nodes

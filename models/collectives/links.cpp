@@ -129,19 +129,6 @@ double most_links(const Matrix& links) {
   return most;
 }
 
-/// `here` by socket; empty where they are all at one.
-std::vector<int> on_sockets(const IntraLink& link, const std::vector<int>& here) {
-  if (link.socket_gpus == 0) return {};
-  std::vector<int> counts;
-  for (const int gpu : here) {
-    const auto socket = static_cast<std::size_t>(gpu / link.socket_gpus);
-    counts.resize(std::max(counts.size(), socket + 1));
-    ++counts[socket];
-  }
-  std::erase(counts, 0);
-  return counts.size() > 1 ? counts : std::vector<int>();
-}
-
 }  // namespace
 
 BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here) {
@@ -151,26 +138,31 @@ BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector
     return rings > 0 ? rings / most_links(link.links) * link.bandwidth : kHostBridge;
   }
   if (link.kind == "nvlink" && gpus > 2) return (ranks - 1.0) / (gpus - 1) * link.bandwidth;
-  const BytesPerSecond board = std::pow(2.0 / ranks, link.crowding) * link.bandwidth;  // bridges and memory are shared
-  if (on_sockets(link, here).empty()) return board;
-  return std::min(board, ranks / (gpus * link.efficiency) * link.between_sockets);
+  return std::pow(2.0 / ranks, link.crowding) * link.bandwidth;  // bridges, sockets and memory are shared
 }
 
 BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here) {
-  const int ranks = static_cast<int>(here.size());
-  if (link.links.empty()) {
-    BytesPerSecond each = ring_bandwidth(link, gpus, here);
-    for (const int at : on_sockets(link, here))
-      each =
-          std::min(each, (ranks - 1.0) / (at * (ranks - at)) * ranks / (gpus * link.efficiency) * link.between_sockets);
-    return each;
-  }
+  if (link.links.empty()) return ring_bandwidth(link, gpus, here);
   int fewest = std::numeric_limits<int>::max();
   for (const int a : here)
     for (const int b : here)
       if (a != b) fewest = std::min(fewest, link.links[a][b]);
   const BytesPerSecond pair = fewest > 0 ? fewest / most_links(link.links) * link.bandwidth : kHostBridge;
-  return (ranks - 1.0) * pair;
+  return (static_cast<double>(here.size()) - 1) * pair;
+}
+
+SocketShare socket_share(const IntraLink& link, int gpus, const std::vector<int>& here) {
+  constexpr BytesPerSecond kAll{std::numeric_limits<double>::infinity()};
+  SocketShare share{kAll, kAll};
+  if (link.socket_gpus == 0) return share;
+  std::map<int, int> at;  // GPUs by socket
+  for (const int gpu : here) ++at[gpu / link.socket_gpus];
+  if (at.size() < 2) return share;
+  const double ranks = static_cast<double>(here.size());
+  share.ring = ranks / gpus * link.between_sockets;
+  for (const auto& [socket, own] : at)
+    share.exchange = std::min(share.exchange, (ranks - 1) / (own * (ranks - own)) * share.ring);
+  return share;
 }
 
 }  // namespace accosim

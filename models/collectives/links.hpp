@@ -15,12 +15,18 @@ int rings_on(const std::vector<std::vector<int>>& links, int ranks);
 
 /// Bandwidth of all rings through `here`, some of a node's `gpus` GPUs, together, one direction, before any efficiency.
 /// With a switch or over PCIe the bandwidth of one GPU; with GPUs joined to each other (ranks - 1) times that of a
-/// pair. A ring leaves a socket once: where `here` are of several, at most between_sockets over the gpus / ranks groups
-/// like it, which all communicate at once, over the efficiency, since it is an achieved one.
+/// pair.
 BytesPerSecond ring_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here);
 
-/// What one of these GPUs sends to the others at once (all-to-all), or to one: before any efficiency. Of n that share a
-/// socket with a of them (n - a) a / (n - 1) times as much leaves it.
+/// What one of these GPUs sends to the others at once (all-to-all), or to one: before any efficiency.
 BytesPerSecond exchange_bandwidth(const IntraLink& link, int gpus, const std::vector<int>& here);
+
+/// What CPU sockets leave to each GPU of `here`, as achieved; infinite where these are at one socket, or none are told.
+/// All gpus / ranks groups of the node are taken to cross as these do, and share IntraLink::between_sockets.
+struct SocketShare {
+  BytesPerSecond ring;      ///< which leaves a socket once; also of messages to a neighbour in it
+  BytesPerSecond exchange;  ///< of n GPUs, a of them at a socket, each sends (n - a) / (n - 1) of its rate out of it
+};
+SocketShare socket_share(const IntraLink& link, int gpus, const std::vector<int>& here);
 
 }  // namespace accosim

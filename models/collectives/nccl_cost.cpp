@@ -71,10 +71,11 @@ BytesPerSecond through_adapter(const NodeGroup& group, const std::vector<int>& g
 void take_inner(Slowest& all, const NodeGroup& group, const std::vector<int>& gpus, bool between) {
   const IntraLink& link = group.intra;
   const BytesPerSecond board = ring_bandwidth(link, group.gpus, gpus);
+  const BytesPerSecond sockets = socket_share(link, group.gpus, gpus).ring;
   all.board = std::min(all.board, board);
-  take_slowest(all.inner,
-               std::max(link.efficiency * board, between ? through_adapter(group, gpus) : BytesPerSecond{0}));
-  take_slowest(all.ll128, link.ll.efficiency128 * board);
+  take_slowest(all.inner, std::max(std::min(sockets, link.efficiency * board),
+                                   between ? through_adapter(group, gpus) : BytesPerSecond{0}));
+  take_slowest(all.ll128, std::min(sockets, link.ll.efficiency128 * board));
   all.ll = std::min(all.ll, link.ll.efficiency);
   all.ll128_on = all.ll128_on && link.ll.efficiency128 > 0;
   all.inner_hop = std::max(all.inner_hop, link.latency);

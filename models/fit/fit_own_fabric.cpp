@@ -46,9 +46,11 @@ double& nvls_efficiency(NodeGroup& group) { return group.intra.nvls.efficiency; 
 double& exchange_efficiency(NodeGroup& group) { return group.intra.exchange.efficiency; }
 
 /// Of GPUs over PCIe: servers differ by how many boards share a root port, as much as shipped boards do.
-void add_inside(OwnNumbers& all, const IntraLink& usual, const char* efficiency, const char* crowding) {
+/// Where sockets are told these share what others crowd on.
+void add_inside(OwnNumbers& all, const NodeGroup& group, const char* efficiency, const char* crowding) {
+  const IntraLink usual = usual_intra(group.intra.kind, group.intra.generation);
   all.push_back({efficiency, "", 1, {usual.efficiency, 0.15, 0.1, 1}, intra_efficiency});
-  if (is_over_pcie(usual.kind))
+  if (is_over_pcie(usual.kind) && group.intra.socket_gpus == 0)
     all.push_back({crowding, "", 1, {std::max(usual.crowding, 0.01), 1, 0.01, 3}, intra_crowding});
 }
 
@@ -61,8 +63,7 @@ OwnNumbers numbers_of_fabric(const NodeGroup& group, bool with_inside) {
                     {"message", "us", 1e6, {std::max(usual.message.value, 1e-8), 0.7, 1e-9, 1e-2}, nic_message}};
   if (usual.staging > BytesPerSecond{0})
     all.push_back({"staging", "GB/s", 1e-9, {usual.staging.value, 0.7, 1e6, 1e12}, nic_staging});
-  if (with_inside)
-    add_inside(all, usual_intra(group.intra.kind, group.intra.generation), "intra efficiency", "intra crowding");
+  if (with_inside) add_inside(all, group, "intra efficiency", "intra crowding");
   return all;
 }
 
@@ -71,7 +72,7 @@ OwnNumbers numbers_of_board(const NodeGroup& group, bool exchanges) {
   const IntraLink usual = usual_intra(group.intra.kind, group.intra.generation);
   OwnNumbers all = {{"latency", "us", 1e6, {usual.latency.value, 0.7, 1e-7, 1e-4}, intra_latency},
                     {"launch", "us", 1e6, {usual.launch.value, 0.7, 1e-6, 1e-4}, intra_launch}};
-  add_inside(all, usual, "efficiency", "crowding");
+  add_inside(all, group, "efficiency", "crowding");
   if (group.intra.nvls.efficiency > 0 && usual.nvls.efficiency > 0)
     all.push_back({"nvls_efficiency", "", 1, {usual.nvls.efficiency, 0.15, 0.1, 1.5}, nvls_efficiency});
   if (exchanges && usual.exchange.efficiency > 0)

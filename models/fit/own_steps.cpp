@@ -1,5 +1,9 @@
 #include "models/fit/own_steps.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
 #include <sstream>
 
 #include "models/base/csv.hpp"
@@ -22,8 +26,18 @@ bool holds_steps(const std::string& text) {
 }
 
 std::vector<OwnStep> read_own_steps(const std::string& text, const std::string& name) {
+  static const std::vector<std::string> kColumns = {"scenario", "schedule", "set", "time_s"};
   Diagnostics diagnostics;
   const CsvTable table = parse_csv(text, name, diagnostics);
+  const JsonOrigin heading{std::make_shared<const std::string>(name), table.heading, 1};
+  for (const std::string& column : table.columns)
+    if (std::ranges::find(kColumns, column) == kColumns.end() && column != "time_us")
+      diagnostics.add(
+          heading, "",
+          fmt::format("{} is no column of a table of steps; write {}", in_quotes(column), in_words(kColumns)));
+  if (!table.find("time_s") && !table.find("time_us"))
+    diagnostics.add(heading, "", "has no column time_s; write what an update took, in seconds");
+  if (!diagnostics.errors.empty()) throw ScenarioError(diagnostics.errors);
   std::vector<OwnStep> steps;
   for (const CsvRow& row : table.rows) {
     CsvRowReader reader(table, row, diagnostics);
@@ -37,8 +51,8 @@ std::vector<OwnStep> read_own_steps(const std::string& text, const std::string& 
       if (setting.empty()) continue;
       if (!setting.starts_with('/') || setting.find('=') == std::string::npos)
         reader.fail("set", in_quotes(setting) +
-                               " is no setting; write \"/training/micro_batch_size=2\", and several "
-                               "with a semicolon between");
+                               " is no setting; write /training/micro_batch_size=2, and several with a "
+                               "semicolon between, without quotes and commas");
       step.sets.push_back(setting);
     }
     step.measured = reader.time();

@@ -22,8 +22,8 @@ struct OwnStep {
 /// Whether the text is a table of steps, by its heading.
 bool holds_steps(const std::string& text);
 
-/// Columns scenario, schedule, set ("/a=1; /b=2"; may be left out, as may be the schedule) and time_s. Throws
-/// ScenarioError with all that is wrong, as "name:line:column: what".
+/// Columns scenario, schedule, set ("/a=1; /b=2"; may be left out, as may be the schedule) and time_s (or time_us), and
+/// no others. Throws ScenarioError with all that is wrong, as "name:line:column: what".
 std::vector<OwnStep> read_own_steps(const std::string& text, const std::string& name);
 
 }  // namespace accosim

@@ -57,9 +57,9 @@ FitUse fit_use(const RankKind& kind) {
 }
 
 double compute_spread(const RankKind& kind) {
-  if (kind.device.step_spread) return *kind.device.step_spread;
   const Uses uses = uses_of(kind.bill);
   if (uses.total == 0) return 0;
+  if (kind.device.step_spread) return std::hypot(*kind.device.step_spread, kHost * uses.host / uses.total);
   const bool listed = kind.workload.implementation == Implementation::kAccocal;
   double variance = squared(listed ? kListed : kOperators) + squared(kBandwidthSpread * uses.memory / uses.total) +
                     squared(kHost * uses.host / uses.total);

@@ -23,7 +23,8 @@ FitUse fit_use(const RankKind& kind);
 /// counts in the sum over kernels, with the table's spread but at least kMeasuredSpread, and is extrapolated where it
 /// is outside() the table; a GEMM measured at exactly its sizes has kMeasuredSpread. For accocal's own step kListed
 /// replaces kOperators. On a device without fits, whose constants are the user's, GEMMs and fused attention together
-/// have kConstantSpread. Where steps were timed on the machine itself, what they leave (Device::step_spread) is all.
+/// have kConstantSpread. Where steps
+/// were timed on the machine itself, what they leave (Device::step_spread) stands for all but the host's part.
 double compute_spread(const RankKind& kind);
 
 /// What the time of a step adds, root of squares: where several GPUs share a model what published steps of such models

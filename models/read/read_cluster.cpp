@@ -111,9 +111,9 @@ const std::map<std::string, std::string>& intra_words() {
   return kAll;
 }
 
-/// What GPUs share that reach each other over PCIe. Where sockets are told nothing else is shared, unless it is
-/// written.
-void read_cpus(ObjectReader& reader, int gpus, IntraLink& link) {
+/// What GPUs share that reach each other over PCIe. Where sockets are told and they reach each other's memory, nothing
+/// else is shared unless it is written.
+void read_sockets(ObjectReader& reader, int gpus, IntraLink& link) {
   const bool over_pcie = is_over_pcie(link.kind);
   const char *const own = "socket_gpus", *const between = "between_sockets";
   const bool told = reader.has(own) || reader.has(between);
@@ -126,11 +126,12 @@ void read_cpus(ObjectReader& reader, int gpus, IntraLink& link) {
   if (told) {
     link.socket_gpus = reader.integer(own, 1, kMaxGpusPerNode);
     link.between_sockets = reader.bandwidth(between);
-    if (reader.good(own) && gpus % link.socket_gpus != 0)
-      reader.fail(own, fmt::format("is {}, and the node's {} GPUs are no sockets of so many; write a divisor of {}",
-                                   link.socket_gpus, gpus, gpus));
+    if (reader.good(own) && (gpus % link.socket_gpus != 0 || link.socket_gpus == gpus))
+      reader.fail(own, fmt::format("is {}, which does not divide the node's {} GPUs among several sockets; write {}",
+                                   link.socket_gpus, gpus,
+                                   gpus % 2 == 0 ? std::to_string(gpus / 2) + ", or another divisor" : "a divisor"));
   }
-  if (over_pcie) link.crowding = reader.number("crowding", kCrowding, told ? 0 : link.crowding);
+  if (over_pcie) link.crowding = reader.number("crowding", kCrowding, told && link.kind == "pcie" ? 0 : link.crowding);
 }
 
 IntraLink read_intra(ObjectReader& reader, int gpus, const std::string& architecture, bool reduces) {
@@ -143,7 +144,7 @@ IntraLink read_intra(ObjectReader& reader, int gpus, const std::string& architec
   link.launch = reader.seconds("launch", usual.launch);
   link.start = reader.seconds("start", usual.start);
   link.turnaround = reader.number("turnaround", Range{0, kMostTurnaround}, usual.turnaround);
-  read_cpus(reader, gpus, link);
+  read_sockets(reader, gpus, link);
   link.ll.latency = reader.number("ll_factor", kFactor, usual.ll.latency);
   link.ll.efficiency = reader.number("ll_rate", kFactor, usual.ll.efficiency);
   link.ll.efficiency128 = reader.number("ll128_efficiency", kShare, usual.ll.efficiency128);

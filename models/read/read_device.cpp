@@ -241,7 +241,7 @@ std::optional<Device> read_device(JsonValue& value, const std::string& pointer, 
   device.adamw_time_per_parameter = reader.seconds("adamw_time_per_parameter", Seconds{0});
   device.steps = reader.choice("steps", StepEvidence::kOwn);
   device.step_factor = reader.number("step_factor", Range{0.1, 10}, 1);
-  if (reader.has("step_spread")) device.step_spread = reader.number("step_spread", Range{0.001, 1});
+  if (reader.has("step_spread")) device.step_spread = reader.number("step_spread", Range{0.001, 10});
   device.slowdown = reader.number("slowdown", kSlowdown, 1);
   if (reader.good("memory") && reader.good("reserved_memory") && device.reserved_memory >= device.memory) {
     reader.fail("reserved_memory", "leaves nothing of the memory; write less than \"memory\"");

@@ -65,7 +65,7 @@ struct IntraLink {
                     ///< after another hide it
   double turnaround = 0;  ///< time that a ring's last receive adds, in steps of the ring
   double crowding = 0;    ///< over PCIe: the bandwidth of n GPUs is (2 / n)^crowding of that of two
-  int socket_gpus = 0;    ///< over PCIe: GPU i is at socket i / socket_gpus; 0: no matter at which
+  int socket_gpus = 0;    ///< over PCIe: GPU i is at socket i / socket_gpus; 0: not told
   BytesPerSecond
       between_sockets{};  ///< achieved, of a socket to the others, one direction; all groups that cross share it
   LowLatency ll{};

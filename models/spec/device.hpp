@@ -141,8 +141,9 @@ struct Device {
   double attention_overhead = 1;           ///< the same for fused attention
   Seconds adamw_time_per_parameter{};      ///< as measured, one pass; 0: priced by the bytes that it moves
   StepEvidence steps = StepEvidence::kOwn;
-  double step_factor = 1;  ///< how many times as long kernels take in steps timed on this machine as all this says
-  std::optional<double> step_spread;  ///< and the spread of logs that they leave to other steps there
+  double step_factor = 1;             ///< measured over predicted time of kernels, from steps timed on this machine
+  std::optional<double> step_spread;  ///< and the standard deviation of its log; absent: compute_spread() has it from
+                                      ///< the fits
   double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;

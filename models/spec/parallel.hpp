@@ -131,7 +131,7 @@ enum class Dispatcher : std::uint8_t { kAllToAll, kAllGather, kDeepEp, kHybridEp
 template <>
 inline constexpr const char* kNames<Dispatcher>[] = {"alltoall", "allgather", "deepep", "hybridep"};
 
-/// Whether rows travel by kernels of their own, which carry whole ones alone.
+/// Whether DeepEP's or HybridEP's kernels dispatch tokens, which cannot feed experts that are split by tensor.
 constexpr bool sends_by_kernel(Dispatcher dispatcher) {
   return dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
 }

@@ -105,6 +105,7 @@ void write_advice_json(std::ostream& out, const Answer& answer, const std::strin
                    {"does_not_fit", advice.do_not_fit},
                    {"other_batch", advice.other_batch},
                    {"refused", advice.refused}});
+  if (!answer.currency.empty()) document.set("currency", answer.currency);
   document.set("refusals", json_list(advice.refusals, [](const Refusal& each) {
                  return json_object({{"why", each.why}, {"points", each.points}});
                }));

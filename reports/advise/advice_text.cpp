@@ -39,7 +39,7 @@ bool is_cost(const Answer& answer) { return answer.asked.objective == Objective:
 
 /// "1.63 s per update", or "41.2 for all tokens" of what is to be cheap.
 std::string spent_of(const Answer& answer, const Evaluation& each) {
-  return is_cost(answer) ? fmt::format("{} for all tokens", human_count(each.cost))
+  return is_cost(answer) ? fmt::format("{} for all tokens", human_money(each.cost, answer.currency))
                          : fmt::format("{} per update", human_time(Seconds{each.update_time}));
 }
 
@@ -50,8 +50,8 @@ std::string spent_with_interval(const Answer& answer, const Evaluation& each) {
     return fmt::format("{} (80 %: {}), {} for all tokens", spent_of(answer, each),
                        human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high})), all);
   return fmt::format("{} (80 %: {}), in {}, {} per update", spent_of(answer, each),
-                     human_range(human_count(each.cost * each.low / each.update_time),
-                                 human_count(each.cost * each.high / each.update_time)),
+                     human_range(human_money(each.cost * each.low / each.update_time, answer.currency),
+                                 human_money(each.cost * each.high / each.update_time, answer.currency)),
                      all, human_time(Seconds{each.update_time}));
 }
 
@@ -211,12 +211,13 @@ void write_points(std::ostream& out, const Answer& answer, const char* title, co
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Evaluation& each = at(answer, points[i]);
     const bool tight = each.verdict == FitVerdict::kTight;
-    table.add(Style::kPlain,
-              {fmt::format("{} {}", i + 1, label_of(answer, points[i])), human_time(Seconds{each.update_time}),
-               human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
-               over_in_words(answer, points[i]), human_memory(Bytes{each.memory}),
-               tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes",
-               human_bytes(Bytes{each.sent}), human_time(Seconds{each.exposed}), human_count(each.cost)});
+    table.add(
+        Style::kPlain,
+        {fmt::format("{} {}", i + 1, label_of(answer, points[i])), human_time(Seconds{each.update_time}),
+         human_range(human_time(Seconds{each.low}), human_time(Seconds{each.high}), " - "),
+         over_in_words(answer, points[i]), human_memory(Bytes{each.memory}),
+         tight ? fmt::format("tight ({})", in_percent(each.fit_probability)) : "yes", human_bytes(Bytes{each.sent}),
+         human_time(Seconds{each.exposed}), human_money(each.cost, answer.currency)});
   }
   write_table_below(out, "", table.columns(), options);
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -247,8 +248,9 @@ void write_by_nodes(std::ostream& out, const Answer& answer, const ConsoleOption
                left("cheapest schedule")});
   for (const std::size_t i : all) {
     const Evaluation& each = at(answer, i);
-    table.add(Style::kPlain, {std::to_string(each.nodes), human_count(each.cost), over_in_words(answer, i),
-                              human_clock(Seconds{each.total_time}), short_name_of(answer, i)});
+    table.add(Style::kPlain,
+              {std::to_string(each.nodes), human_money(each.cost, answer.currency), over_in_words(answer, i),
+               human_clock(Seconds{each.total_time}), short_name_of(answer, i)});
   }
   write_table_below(out, "", table.columns(), options);
 }
@@ -387,9 +389,9 @@ std::string advice_in_words(const Answer& answer) {
   }
   if (advice.sooner) {
     const Evaluation& sooner = at(answer, *advice.sooner);
-    text +=
-        fmt::format(". For {} more ({}), {} is done in {}", human_percent(over_winner(answer, *advice.sooner)),
-                    human_count(sooner.cost), name_of(answer, *advice.sooner), human_clock(Seconds{sooner.total_time}));
+    text += fmt::format(". For {} more ({}), {} is done in {}", human_percent(over_winner(answer, *advice.sooner)),
+                        human_money(sooner.cost, answer.currency), name_of(answer, *advice.sooner),
+                        human_clock(Seconds{sooner.total_time}));
   }
   text += winner.verdict == FitVerdict::kTight ? fmt::format(". Whether it fits is not sure ({}): {}.",
                                                              in_percent(winner.fit_probability), memory_of(winner))

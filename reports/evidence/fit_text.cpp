@@ -265,7 +265,7 @@ void write_step_fit(std::ostream& out, const StepFit& fit) {
 
 namespace {
 
-/// "1.065 (80 %: 1.04 to 1.09)".
+/// "1.06 (80 %: 1.04 to 1.09)".
 std::string in_words(const OwnFactor& factor) {
   constexpr double k80 = 1.2816;
   return fmt::format("{:.3g} (80 %: {:.3g} to {:.3g})", factor.factor, factor.factor * std::exp(-k80 * factor.spread),
@@ -276,18 +276,21 @@ std::string in_words(const OwnFactor& factor) {
 
 Document own_steps_document(const OwnStepFit& fit) {
   Document document;
-  document.say({fmt::format("Kernels take {} times as long in {} as the profile says.", in_words(fit.computation),
-                            fit.rows.size() == 1 ? "this step" : "these steps")});
+  const std::string steps = fit.rows.size() == 1 ? "this step" : "these steps";
+  document.say(
+      {fit.computation.told()
+           ? fmt::format("Kernels take {} times as long in {} as the profile says.", in_words(fit.computation), steps)
+           : fmt::format("How fast kernels are is not told by {}, so that stays as it is; one of large "
+                         "micro-batches would tell.",
+                         steps)});
   document.go_on({fit.host.told()
                       ? fmt::format("The host takes {} times as long between two launches.", in_words(fit.host))
-                      : std::string("They hardly depend on how fast the host launches kernels, so that stays as it is; "
-                                    "a step with small micro-batches would tell.")});
-  constexpr double kContradicts = 0.1;
-  if (fit.left > kContradicts)
+                      : std::string("How fast the host launches kernels is not told, so that stays as it is; a step "
+                                    "with small micro-batches would tell.")});
+  if (fit.contradicts())
     document.go_on(
-        {fmt::format("With both the steps are still {:.0f} % off: they differ by something else. Look at the "
-                     "network, the input of data, what else ran, and whether the settings are those of the runs.",
-                     100 * fit.left)});
+        {"Much is left that neither explains: look whether times are in seconds, at the network, at what feeds "
+         "the data, and whether the settings are those of the runs."});
   using Row = OwnStepFit::Row;
   const auto part = [](Seconds to, Seconds from, Seconds measured) { return relative_error((to - from) / measured); };
   TableOf<Row> table(fit.rows);

@@ -372,6 +372,7 @@ SweepPicture draw_curve(const DrawnRows& drawn, const Cut& cut, const ValueAsked
   panel.high = over ? 1 : 0;
   if (over) panel.limits = {1};
   bool ranged = false;
+  std::vector<std::string> nowhere;  // schedules that fit at no point
   std::string csv = "schedule," + in_csv(axis_words.title) + ",value,low,high\n";
   for (std::size_t s = 0; s < heading.schedules.size(); ++s) {
     ChartCurve curve{heading.schedules[s], drawn.looks[s], {}, {}, {}};
@@ -387,9 +388,13 @@ SweepPicture draw_curve(const DrawnRows& drawn, const Cut& cut, const ValueAsked
       csv += fmt::format("{},{},{},{},{}\n", in_csv(curve.name), in_csv(axis_words.values[row.point[axis]]),
                          shown->value, shown->low, shown->high);
     }
+    if (curve.points.empty()) nowhere.push_back(curve.name);
     panel.curves.push_back(std::move(curve));
   }
-  const PlotHeading words = heading_of(rows, cut, ranged ? "with 80 % intervals" : "");
+  std::vector<std::string> what;
+  if (!nowhere.empty()) what.push_back(in_words(nowhere) + (nowhere.size() == 1 ? " fits" : " fit") + " nowhere");
+  if (ranged) what.emplace_back("with 80 % intervals");
+  const PlotHeading words = heading_of(rows, cut, fmt::format("{}", fmt::join(what, "; ")));
   panel.title = style.title ? *style.title
                             : fmt::format("{}{}{}", words.title, words.subtitle.empty() ? "" : ": ", words.subtitle);
   if (panel.low > panel.high) panel.low = 0, panel.high = 1;  // nothing is drawn

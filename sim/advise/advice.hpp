@@ -78,7 +78,8 @@ std::string reason_of(const std::string& error);
 struct Answer {
   std::string name;  ///< of the scenario
   std::string model;
-  std::string gpus;  ///< "8 GPUs, 2 nodes x 4 A100-SXM4-80GB"
+  std::string gpus;      ///< "8 GPUs, 2 nodes x 4 A100-SXM4-80GB"
+  std::string currency;  ///< of costs; empty: not told
   std::string baseline;
   AdviceQuery asked;
   std::size_t budget = 0;

@@ -366,28 +366,29 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
-/// Of a row of a table of steps the scenario and its schedule.
-TimedStep timed_step(const OwnStep& own, const Device& device) {
-  Scenario scenario = load_scenario(own.scenario, own.sets).scenario;
+/// Of a row of a table of steps the scenario and its schedule, with that profile in the place of its GPUs'.
+TimedStep timed_step(const OwnStep& own, const std::string& profile) {
+  const LoadedScenario written = load_scenario(own.scenario, own.sets);
+  if (mixes_gpus(written.scenario.cluster))
+    throw ScenarioError({own.scenario + " has GPUs of several kinds, and a profile is of one; time steps on one kind"});
+  Scenario scenario = load_again(written, {"/cluster/nodes/*/device=" + profile}).scenario;
   const std::string schedule = own.schedule.empty() ? scenario.baseline : own.schedule;
-  const int index = schedules_named(scenario, "the column schedule", {schedule}).front();
-  for (const NodeGroup& group : scenario.cluster.nodes)
-    for (const Device& each : group.devices)
-      if (each.name != device.name)
-        throw ScenarioError(
-            {fmt::format("{} has GPUs of device \"{}\", and --profile is \"{}\"; time steps on GPUs of one "
-                         "kind, and name its profile",
-                         own.scenario, each.name, device.name)});
-  return {own.in_words(), std::move(scenario), index, own.measured};
+  const std::vector<int> meant = schedules_named(scenario, "the column schedule", {schedule});
+  if (meant.size() > 1)
+    throw ScenarioError(
+        {fmt::format("{} has several schedules {}; write the label of one", own.scenario, in_quotes(schedule))});
+  OwnStep named = own;
+  named.schedule = schedule;
+  return {named.in_words(), std::move(scenario), meant.front(), own.measured};
 }
 
 /// Errors of scenarios say which row names them. Names are as from the current directory.
-std::vector<TimedStep> read_timed_steps(const std::string& path, const Device& device) {
+std::vector<TimedStep> read_timed_steps(const std::string& path, const std::string& profile) {
   std::vector<TimedStep> steps;
   Texts errors;
   for (const OwnStep& own : read_own_steps(read_file(path), path)) {
     try {
-      steps.push_back(timed_step(own, device));
+      steps.push_back(timed_step(own, profile));
     } catch (const ScenarioError& error) {
       for (const std::string& each : error.errors) errors.push_back(fmt::format("{}:{}: {}", path, own.line, each));
     }
@@ -398,26 +399,35 @@ std::vector<TimedStep> read_timed_steps(const std::string& path, const Device& d
 
 constexpr const char* kBySteps = "By accosim fit from timed steps: ";
 
+/// How a file in the folder of `output` names the profile.
+std::string named_from(const std::string& output, const std::string& profile) {
+  for (const ShippedFile& file : shipped_files(FileKind::kDevice))
+    if (file.name == profile) return profile;
+  const std::filesystem::path from = std::filesystem::absolute(output).parent_path();
+  return std::filesystem::relative(file_of(FileKind::kDevice, profile), from).string();
+}
+
 /// The profile with what the steps say of it.
-std::string profile_with_steps(const std::string& profile, const Device& device, const OwnStepFit& fit,
+std::string profile_with_steps(const std::string& output, const std::string& profile, const OwnStepFit& fit,
                                const std::string& source) {
-  const bool is_file = profile.find('/') != std::string::npos || profile.ends_with(".json");
+  const Device device = load_device(profile);
   JsonValue sources = json_object({});
   JsonValue json = json_object({{"schema", "accosim.device/1"},
                                 {"name", device.name + ", own steps"},
-                                {"inherits", is_file ? std::filesystem::absolute(profile).string() : profile},
+                                {"inherits", named_from(output, profile)},
                                 {"description", kBySteps + source},
                                 {"steps", name_of(StepEvidence::kOwn)}});
-  const auto set = [&](const char* key, JsonValue value, const std::string& why) {
+  const auto set = [&](const char* key, JsonValue value) {
     json.set(key, std::move(value));
-    sources.set(std::string("/") + key, why);
+    sources.set(std::string("/") + key, fmt::format("accosim fit, {} from {}; off by {:.1f} % with this",
+                                                    so_many(fit.rows.size(), "timed step"), source, 100 * fit.left));
   };
-  const std::string left = fmt::format("accosim fit, {} from {}; off by {:.1f} % with this",
-                                       so_many(fit.rows.size(), "timed step"), source, 100 * fit.left);
-  set("step_factor", rounded(fit.computation.factor * device.step_factor), left);
+  if (fit.computation.told()) {
+    set("step_factor", rounded(fit.computation.factor * device.step_factor));
+    set("step_spread", rounded(fit.spread));
+  }
   if (fit.host.told())
-    set("launch_interval", fmt::format("{:.4g} us", 1e6 * fit.host.factor * device.launch_interval.value), left);
-  set("step_spread", rounded(fit.spread), left + "; and what kernels of other shapes may add");
+    set("launch_interval", fmt::format("{:.4g} us", 1e6 * fit.host.factor * device.launch_interval.value));
   json.set("sources", std::move(sources));
   return profile_text(std::move(json));
 }
@@ -428,14 +438,21 @@ ExitCode fit_to_own_steps(const Arguments& arguments) {
   const std::string &path = only_file(arguments, kOneOfSteps), &profile = arguments.text("--profile");
   if (profile.empty()) throw ScenarioError({"timed steps correct a device's profile; name it with --profile"});
   check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", kBySteps});
-  const Device device = load_device(profile);
-  const std::vector<TimedStep> steps = read_timed_steps(path, device);
+  load_device(profile);  // first: what is wrong with it is said of it
+  const std::vector<TimedStep> steps = read_timed_steps(path, profile);
   const OwnStepFit fit =
-      while_shown("fitting to timed steps", [&] { return fit_own_steps(steps, device.name, NetworkKind::kSimgrid); });
+      while_shown("fitting to timed steps", [&] { return fit_own_steps(steps, NetworkKind::kSimgrid); });
   print([&](std::ostream& out) { print_terminal(out, own_steps_document(fit), console_options()); });
   if (outputs.empty()) return ExitCode::kDone;
-  write_whole(outputs[0], profile_with_steps(profile, device, fit, std::filesystem::path(path).filename().string()));
-  tell_written(outputs[0], "profile of " + device.name);
+  if (!fit.computation.told() && !fit.host.told())
+    throw ScenarioError({"nothing is written: these steps tell neither of kernels nor of the host"});
+  if (fit.contradicts() && !arguments.flag("--force"))
+    throw ScenarioError(
+        {"nothing is written: these steps are not what other kernels and another host would give. Look whether "
+         "they are in seconds and of these settings, or write it all the same with --force"});
+  write_whole(outputs[0],
+              profile_with_steps(outputs[0], profile, fit, std::filesystem::path(path).filename().string()));
+  tell_written(outputs[0], "profile");
   return ExitCode::kDone;
 }
 

@@ -1,8 +1,10 @@
 #include "sim/evidence/fit_own_steps.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/base/minimise.hpp"
+#include "models/price/price.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/device.hpp"
@@ -13,38 +15,45 @@ namespace {
 
 enum : std::size_t { kComputation, kLaunches };
 
-Seconds predicted(const TimedStep& step, const std::string& device, const Parameters& factors, NetworkKind network) {
+const ScheduleSpec& spec_of(const TimedStep& step) {
+  return step.scenario.schedules[static_cast<std::size_t>(step.schedule)];
+}
+
+Seconds predicted(const TimedStep& step, const Parameters& factors, NetworkKind network) {
   Scenario scenario = step.scenario;
   for (NodeGroup& group : scenario.cluster.nodes)
     for (Device& each : group.devices) {
-      if (each.name != device) continue;
       each.step_factor *= factors[kComputation];
       each.launch_interval = factors[kLaunches] * each.launch_interval;
     }
   const Evaluations evaluations(network);
-  const Division own = evaluations.divided(scenario, scenario.schedules[static_cast<std::size_t>(step.schedule)]);
+  const Division own = evaluations.divided(scenario, spec_of(step));
   return evaluations.play(own.scenario, own.spec)->measured.update_time;
+}
+
+double root_mean_square(const std::vector<double>& logs) {
+  double sum = 0;
+  for (const double each : logs) sum += each * each;
+  return std::sqrt(sum / static_cast<double>(logs.size()));
 }
 
 }  // namespace
 
-OwnStepFit fit_own_steps(const std::vector<TimedStep>& steps, const std::string& device, NetworkKind network) {
+OwnStepFit fit_own_steps(const std::vector<TimedStep>& steps, NetworkKind network) {
+  const double prior = compute_spread(price(steps.front().scenario, spec_of(steps.front())).kinds.front());
   // minimise() weighs a prior against residuals of kExpectedNoise.
   constexpr double kWider = kExpectedNoise / kStepNoise;
-  const std::vector<Parameter> all = {{1, kWider * kOperators, 0.3, 3}, {1, kWider * kHost, 0.1, 10}};
+  const std::vector<Parameter> all = {{1, kWider * prior, 0.1, 10}, {1, kWider * kHost, 0.1, 10}};
   const auto residuals = [&](const Parameters& at) {
     std::vector<double> logs;
-    for (const TimedStep& step : steps) logs.push_back(std::log(predicted(step, device, at, network) / step.measured));
+    for (const TimedStep& step : steps) logs.push_back(std::log(predicted(step, at, network) / step.measured));
     return logs;
   };
-  const Parameters best = minimise(residuals, all);
-  OwnStepFit fit;
-  for (const double each : residuals(best)) fit.left += each * each / static_cast<double>(steps.size());
-  fit.left = std::sqrt(fit.left);
+  Parameters best = minimise(residuals, all);
 
-  // The inverse of what prior and steps tell together, [[a, b], [b, c]].
-  const double noise = std::max(kStepNoise, fit.left);
-  double a = 1 / (kOperators * kOperators), b = 0, c = 1 / (kHost * kHost);
+  // The inverse of what priors and steps tell together, [[a, b], [b, c]].
+  const double noise = std::max(kStepNoise, root_mean_square(residuals(best)));
+  double a = 1 / (prior * prior), b = 0, c = 1 / (kHost * kHost);
   const auto slopes = [&](std::size_t which) {
     const std::vector<double> up = residuals(moved(all, best, which, kDerivativeStep));
     std::vector<double> down = residuals(moved(all, best, which, -kDerivativeStep));
@@ -58,13 +67,16 @@ OwnStepFit fit_own_steps(const std::vector<TimedStep>& steps, const std::string&
     c += by_launches[i] * by_launches[i];
   }
   const double determinant = a * c - b * b;
-  fit.computation = {best[kComputation], std::sqrt(c / determinant), kOperators};
+  OwnStepFit fit;
+  fit.computation = {best[kComputation], std::sqrt(c / determinant), prior};
   fit.host = {best[kLaunches], std::sqrt(a / determinant), kHost};
+  if (!fit.computation.told()) fit.computation.factor = best[kComputation] = 1;
+  if (!fit.host.told()) fit.host.factor = best[kLaunches] = 1;
+  fit.left = root_mean_square(residuals(best));
   fit.spread = std::hypot(fit.computation.spread, fit.left, kOtherShapes);
   for (const TimedStep& step : steps)
-    fit.rows.push_back({step.label, step.measured, predicted(step, device, {1, 1}, network),
-                        predicted(step, device, {1, best[kLaunches]}, network),
-                        predicted(step, device, best, network)});
+    fit.rows.push_back({step.label, step.measured, predicted(step, {1, 1}, network),
+                        predicted(step, {1, best[kLaunches]}, network), predicted(step, best, network)});
   return fit;
 }
 

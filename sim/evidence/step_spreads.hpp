@@ -25,7 +25,8 @@ double missing_spread(const std::vector<StepError>& errors);
 inline constexpr int kFewestSteps = 5;
 
 /// Of steps of split models and of mixed ones, where there are any, and of devices with at least kFewestSteps scored
-/// steps, models split or whole, that lack some. Steps measured by us are of accocal's own kind.
+/// steps, models split or whole, that lack some. Steps that were priced by measurements of
+/// their own machine are left out.
 std::vector<FittedSpread> fit_step_spreads(const Published& published, const Refit& refit, int jobs,
                                            NetworkKind network);
 

@@ -17,8 +17,8 @@
 namespace accosim {
 namespace {
 
-/// What we measured ourselves has the constants of the same document, and none without it; and what the allocator takes
-/// is known from one source alone.
+/// What was priced by measurements of its own machine has no constants without them; and what the allocator takes is
+/// known from one source alone.
 bool can_be_left_out(const PublishedCase& one) {
   return !one.own_machine && one.asked != Asked::kMemoryReserved && one.asked != Asked::kMemoryUsed;
 }

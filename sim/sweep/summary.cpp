@@ -307,6 +307,10 @@ void check_score(const Heading& heading, Score by, bool priced) {
   if (const std::string why = lacking(heading, by, priced); !why.empty()) throw BadInput(why);
 }
 
+std::string in_currency(const std::string& currency) {
+  return currency.empty() ? "without a currency" : "in " + in_quotes(currency);
+}
+
 void check_score(const SweepRows& rows, Score by) {
   check_score(rows.heading, by, are_priced(rows));
   const std::string currency = currency_of(rows);
@@ -314,8 +318,8 @@ void check_score(const SweepRows& rows, Score by) {
     for (const Metrics& each : row.schedules)
       if (by == Score::kCost && each.cost && each.currency != currency)
         throw BadInput(
-            fmt::format("costs in {} and in {} are not compared; write all prices in one \"currency\" of the cluster",
-                        in_quotes(currency), in_quotes(each.currency)));
+            fmt::format("costs {} and {} are not compared; write all prices in one \"currency\" of the cluster",
+                        in_currency(currency), in_currency(each.currency)));
 }
 
 std::optional<double> score_of(const Row& row, std::size_t schedule, Score by) {

@@ -348,7 +348,9 @@ TEST_F(ScenarioFiles, SocketsArePartsOfANodeOverPcie) {
   EXPECT_TRUE(errors_of(with_nodes(nodes("pcie", both))).empty());
   EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("nvswitch", both))), "nvswitch has no CPU in between"));
   EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("pcie", R"("socket_gpus": 3, "between_sockets": "16 GB/s")"))),
-                      "write a divisor of 8"));
+                      "does not divide the node's 8 GPUs among several sockets; write 4"));
+  EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("pcie", R"("socket_gpus": 8, "between_sockets": "16 GB/s")"))),
+                      "does not divide the node's 8 GPUs"));
   EXPECT_TRUE(any_has(errors_of(with_nodes(nodes("pcie", R"("socket_gpus": 4)"))), "between_sockets"));
 }
 

@@ -372,6 +372,9 @@ TEST(Advise, WhatFewerNodesCostComesFirst) {
     EXPECT_NEAR(row["cost"].number(), row["total_time_s"].number() / 3600 * 4 * row["nodes"].number(),
                 1e-9 * row["cost"].number());
   }
+  const std::vector<std::string> in_euros{"advise", file, "--objective", "cost", "--set", "/cluster/currency=EUR"};
+  EXPECT_TRUE(holds(accosim_done(in_euros).out, " EUR for all tokens"));
+  EXPECT_EQ(results_of(in_euros)["currency"].text(), "EUR");
 }
 
 TEST(Advise, WrongOptionsAreToldWithWhatToWrite) {

@@ -345,7 +345,8 @@ TEST(Fit, TimedStepsCorrectAProfile) {
   EXPECT_LT(times, 1.13);
   expect_told(fit("overlap_2x4_a100,zero1,,0\n"), 1, "steps.csv:2");
   expect_told(fit("overlap_2x4_a100,nosuch,,1\n"), 1, "steps.csv:2: ");
-  expect_told(fit("mixed_a100_v100,zero1,,1\n"), 1, "time steps on GPUs of one kind");
+  expect_told(fit("mixed_a100_v100,zero1,,1\n"), 1, "has GPUs of several kinds");
+  expect_told(fit(fmt::format("{},zero1,,{:.6f}\n", scenario, 1100 * before)), 1, "Look whether they are in seconds");
   expect_told(accosim({"fit", folder.write("s.csv", "scenario,time_s\noverlap_2x4_a100,1\n").string()}), 1,
               "name it with --profile");
 }

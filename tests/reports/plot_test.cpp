@@ -260,6 +260,21 @@ TEST(Pictures, NothingIsCutWhereAnotherLineHasRoom) {
   }
 }
 
+TEST(Pictures, ACurveSaysWhatFitsNowhere) {
+  SweepRows rows = read_rows(std::string(kSourceFolder) + "/tests/fuzz/corpus/rows/part_0_of_2.jsonl");
+  const Cut along = cut_of(rows, 1, {}, {});
+  const std::string last = rows.heading.schedules.back();
+  const auto said = [&] {
+    const std::vector<std::string> texts = texts_in_svg(draw_curve(drawn_rows(rows, {}, {}), along, {}, {}).svg);
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return text.find(last + " fits nowhere") != std::string::npos; });
+  };
+  EXPECT_FALSE(said());
+  for (Row& row : rows.rows)
+    if (row.done()) row.schedules.back().fit.verdict = FitVerdict::kDoesNotFit;
+  EXPECT_TRUE(said());
+}
+
 TEST(Pictures, AHeadingIsReplacedOrLeftOut) {
   PlotStyle style{Theme::kLight, 480, "Mine"};
   const std::vector<std::string> mine = texts_in_svg(memory_svg({"a title", "a subtitle"}, bars(), style));

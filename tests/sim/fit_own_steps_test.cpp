@@ -30,24 +30,28 @@ TimedStep timed(const Scenario& scenario, double times) {
   return {"a step", scenario, 0, times * predicted};
 }
 
-OwnStepFit fit_of(const std::vector<TimedStep>& steps) {
-  return fit_own_steps(steps, sample_device().name, NetworkKind::kReference);
+OwnStepFit fit_of(const std::vector<TimedStep>& steps) { return fit_own_steps(steps, NetworkKind::kReference); }
+
+/// What is known of its kernels without a timed step.
+double prior_of(const Scenario& scenario) {
+  return compute_spread(price(scenario, scenario.schedules[0]).kinds.front());
 }
 
 // n steps that all take c times as long as predicted, of kernels alone: the logs' mean of the prior (0, of spread
-// kOperators) and of n samples (ln c, of kStepNoise) is ln c n / (n + (noise / prior)^2), with
+// compute_spread()) and of n samples (ln c, of kStepNoise) is ln c n / (n + (noise / prior)^2), with
 // 1 / sqrt(1 / prior^2 + n / noise^2) of spread. Launches change nothing, so that of their factor the prior is left.
 TEST(FitOwnSteps, KernelsAreShrunkTowardsWhatThePriorSays) {
   constexpr double kTimes = 1.06;
+  const double prior = prior_of(alone(1e-9));
   for (const std::size_t n : {1, 3}) {
     const OwnStepFit fit = fit_of(std::vector<TimedStep>(n, timed(alone(1e-9), kTimes)));
     const double many = static_cast<double>(n);
-    const double share = many / (many + std::pow(kStepNoise / kOperators, 2));
+    const double share = many / (many + std::pow(kStepNoise / prior, 2));
     EXPECT_NEAR(std::log(fit.computation.factor), share * std::log(kTimes), 5e-4) << n;
-    const double precision = 1 / (kOperators * kOperators) + many / (kStepNoise * kStepNoise);
+    const double precision = 1 / (prior * prior) + many / (kStepNoise * kStepNoise);
     EXPECT_NEAR(fit.computation.spread, 1 / std::sqrt(precision), 2e-4) << n;
     EXPECT_TRUE(fit.computation.told());
-    EXPECT_NEAR(fit.host.factor, 1, 1e-3);
+    EXPECT_EQ(fit.host.factor, 1);
     EXPECT_NEAR(fit.host.spread, kHost, 1e-3);
     EXPECT_FALSE(fit.host.told());
     const OwnStepFit::Row& row = fit.rows.front();
@@ -65,13 +69,30 @@ TEST(FitOwnSteps, AStepBoundByLaunchesTellsOfTheHost) {
   EXPECT_TRUE(fit.host.told());
 }
 
+TEST(FitOwnSteps, WhatAStepDoesNotTellStays) {
+  const OwnStepFit fit = fit_of({timed(alone(5e-3), 1.2)});
+  EXPECT_FALSE(fit.computation.told());
+  EXPECT_EQ(fit.computation.factor, 1);
+  EXPECT_NEAR(fit.computation.spread, prior_of(alone(5e-3)), 1e-3);
+  EXPECT_GT(fit.host.factor, 1.15);
+}
+
+// Two steps of which one is 1.06 and one 1.02 times as long leave half of ln(1.06 / 1.02) each, but for the prior. What is
+// left stands for the kernels' spread; launches are as uncertain as before, which are all of a step that waits for them.
 TEST(FitOwnSteps, TheSpreadThatIsLeftIsWhatPricesTake) {
   const OwnStepFit fit = fit_of({timed(alone(1e-9), 1.06), timed(alone(1e-9), 1.02)});
-  EXPECT_NEAR(fit.left, std::log(1.06 / 1.02) / 2, 2e-3);  // halfway, but for the prior
+  EXPECT_NEAR(fit.left, std::log(1.06 / 1.02) / 2, 2e-3);
+  EXPECT_FALSE(fit.contradicts());
   EXPECT_DOUBLE_EQ(fit.spread, std::hypot(fit.computation.spread, fit.left, kOtherShapes));
-  Scenario scenario = alone(1e-9);
-  scenario.cluster.nodes[0].devices[0].step_spread = fit.spread;
-  EXPECT_EQ(compute_spread(price(scenario, scenario.schedules[0]).kinds.front()), fit.spread);
+  for (const double launch : {1e-9, 5e-3}) {
+    Scenario scenario = alone(launch);
+    scenario.cluster.nodes[0].devices[0].step_spread = fit.spread;
+    EXPECT_NEAR(prior_of(scenario), launch < 1e-6 ? fit.spread : std::hypot(fit.spread, kHost), 5e-3) << launch;
+  }
+}
+
+TEST(FitOwnSteps, StepsInAnotherUnitContradict) {
+  EXPECT_TRUE(fit_of({timed(alone(1e-9), 1000)}).contradicts());
 }
 
 std::string refused(const std::string& table) {
@@ -95,10 +116,11 @@ TEST(OwnSteps, AreRowsOfATable) {
   EXPECT_EQ(read_own_steps("scenario,time_s\nb.json,2\n", "steps.csv").size(), 1U);
   EXPECT_TRUE(holds_steps("scenario,time_s\nb.json,2\n"));
   EXPECT_FALSE(holds_steps("source,fabric,collective,ranks,nodes,bytes,time_us\na,b,all_reduce,8,1,8,1\n"));
-  EXPECT_NE(refused("scenario,set,time_s\nb.json,micro_batch_size=2,2\n").find("is no setting; write"),
+  EXPECT_NE(refused("scenario,set,time_s\nb.json,micro_batch_size=2,2\n").find("is no setting; write /training"),
             std::string::npos);
   EXPECT_NE(refused("scenario,time_s\nb.json,0\n").find("steps.csv:2"), std::string::npos);
-  EXPECT_NE(refused("scenario,schedule\nb.json,zero1\n").find("time"), std::string::npos);
+  EXPECT_NE(refused("scenario,time_ms\nb.json,2\n").find("\"time_ms\" is no column"), std::string::npos);
+  EXPECT_NE(refused("scenario,schedule\nb.json,zero1\n").find("has no column time_s"), std::string::npos);
 }
 
 }  // namespace

@@ -281,7 +281,7 @@ Answer answer_of(const LoadedScenario& loaded, AdviceQuery asked, const Schedule
   answer.name = scenario.name;
   answer.model = scenario.model.name;
   answer.gpus = gpus_in_words(scenario.cluster);
-  if (!scenario.cluster.currency.empty()) answer.gpus += "; prices in " + scenario.cluster.currency;
+  answer.currency = scenario.cluster.currency;
   answer.baseline = scenario.baseline;
   if (const std::optional<Warning> caution = seldom_measured(scenario.cluster)) answer.cautions.push_back(*caution);
   asked.samples = samples_asked(scenario);

@@ -96,15 +96,13 @@ Sweep sweep_of(const Arguments& arguments, Texts& inputs) {
               {},   arguments.flag("--fair"), !arguments.flag("--no-tuned")};
   std::vector<Space> axes;
   const KnobAxis knob_of = knob_axes(sweep);
-  for (const std::string& over : arguments.texts("--over"))
-    axes.push_back({.kind = Space::Kind::kAxis, .axis = parse_axis(over, knob_of)});
-  // A part that is replaced forgets what was set in it, so it goes first.
-  Texts pointers;
-  for (const Space& each : axes) pointers.push_back(each.axis.pointer);
-  std::ranges::stable_partition(axes, [&](const Space& outer) {
-    return std::ranges::any_of(pointers,
-                               [&](const std::string& each) { return each.rfind(outer.axis.pointer + "/", 0) == 0; });
-  });
+  for (const std::string& over : arguments.texts("--over")) {
+    Space next{.kind = Space::Kind::kAxis, .axis = parse_axis(over, knob_of)};
+    // A part that is replaced forgets what was set in it, so it goes before all that is in it.
+    const auto inside = std::ranges::find_if(
+        axes, [&](const Space& each) { return each.axis.pointer.starts_with(next.axis.pointer + "/"); });
+    axes.insert(inside, std::move(next));
+  }
   if (axes.empty())
     throw BadInput(
         "nothing is varied; write --over /json/pointer=values, such as --over "

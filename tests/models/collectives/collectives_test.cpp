@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -355,26 +357,31 @@ TEST(Collectives, GpusOverPcieCrowd) {
   EXPECT_DOUBLE_EQ(rate(8), 300e9 / 8);
 }
 
-// 8 GPUs of 30 GB/s at an efficiency of 0.5, four at each of two sockets, between which 12 GB/s pass. Whoever stays at
-// a socket has all of its 30. Four pairs across have 3 GB/s each, two rings of four 6, one of eight 12: twice as much
-// before the efficiency. In an all-to-all each of the four at a socket sends 4 of 7 parts over it: 16/7 x 5.25 GB/s
-// = 12.
+// 8 GPUs, four at each of two sockets, between which 12 GB/s pass. Whoever stays at a socket is not held back. Four
+// pairs across have 3 GB/s each, two rings of four 6, one of eight 12. In an all-to-all each of the four at a socket
+// sends 4 of 7 parts out of it: 16/7 x 5.25 GB/s = 12; so 8 GB to all take 7/8 x 8 GB / 5.25 GB/s, whatever share of
+// PCIe is achieved.
 TEST(Collectives, GroupsThatCrossSocketsShareTheLinkBetweenThem) {
-  IntraLink link;
+  Cluster c = node_of_a100();
+  IntraLink& link = c.nodes[0].intra;
   link.kind = "pcie";
-  link.bandwidth = BytesPerSecond{30e9};
-  link.efficiency = 0.5;
+  link.exchange = {0.8, Seconds{40e-6}, Seconds{0}};
   link.socket_gpus = 4;
   link.between_sockets = BytesPerSecond{12e9};
-  const auto rate = [&](const std::vector<int>& here) { return ring_bandwidth(link, 8, here).value; };
-  EXPECT_DOUBLE_EQ(rate({4, 5, 6, 7}), 30e9);
-  EXPECT_DOUBLE_EQ(rate({0, 4}), 2 * 3e9);
-  EXPECT_DOUBLE_EQ(rate({0, 2, 4, 6}), 2 * 6e9);
-  EXPECT_DOUBLE_EQ(rate(first_gpus(8)), 2 * 12e9);
-  const auto exchange = [&](const std::vector<int>& here) { return exchange_bandwidth(link, 8, here).value; };
-  EXPECT_DOUBLE_EQ(exchange({0, 1}), 30e9);
-  EXPECT_DOUBLE_EQ(exchange({3, 4}), 2 * 3e9);
-  EXPECT_DOUBLE_EQ(exchange(first_gpus(8)), 2 * 5.25e9);
+  const auto ring = [&](const std::vector<int>& here) { return socket_share(link, 8, here).ring.value; };
+  EXPECT_TRUE(std::isinf(ring({4, 5, 6, 7})));
+  EXPECT_DOUBLE_EQ(ring({0, 4}), 3e9);
+  EXPECT_DOUBLE_EQ(ring({0, 2, 4, 6}), 6e9);
+  EXPECT_DOUBLE_EQ(ring(first_gpus(8)), 12e9);
+  const auto exchange = [&](const std::vector<int>& here) { return socket_share(link, 8, here).exchange.value; };
+  EXPECT_TRUE(std::isinf(exchange({0, 1})));
+  EXPECT_DOUBLE_EQ(exchange({3, 4}), 3e9);
+  EXPECT_DOUBLE_EQ(exchange(first_gpus(8)), 5.25e9);
+  const auto cost = [&](CollectiveKind kind) {
+    return collective_cost(kind, Bytes{8e9}, c, whole_ring(c)).intra.value;
+  };
+  EXPECT_NEAR(cost(CollectiveKind::kAllToAll), 7 / 5.25, 1e-9);
+  EXPECT_NEAR(cost(CollectiveKind::kAllGather), 7 / 12.0, 0.05);  // and the chunks that fill the ring
 }
 
 TEST(Collectives, AnExchangeOfAtMost16KiBToEachTakesLl) {
