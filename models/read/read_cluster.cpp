@@ -412,7 +412,7 @@ Fabric read_fabric(ObjectReader& reader, std::size_t groups) {
 std::string read_currency(ObjectReader& reader, const std::vector<NodeGroup>& groups) {
   constexpr std::size_t kMost = 8;
   if (!reader.has("currency")) return "";
-  const std::string currency = reader.text("currency", {}, kMost);
+  std::string currency = reader.text("currency", {}, kMost);
   if (currency.find_first_of(" \t\n0123456789") != std::string::npos)
     reader.fail("currency", fmt::format("is {}; write a name without spaces and digits, such as \"USD\" or \"EUR\"",
                                         in_quotes(currency)));

@@ -32,7 +32,8 @@ struct StepSample : StepParts {
   bool flash_1 = false;
   double measured = 0;
 };
-/// Whether the fit may see the case: scored, the time of a step or of a micro-batch, and not priced by what was measured on its own machine.
+/// Whether the fit may see the case: scored, the time of a step or of a micro-batch, and not priced by what was
+/// measured on its own machine.
 bool is_step_sample(const PublishedCase& one);
 /// Of the scored cases that measure the time of a step or of a micro-batch. Plays each once, in children.
 std::vector<StepSample> step_samples(const Published& published, int jobs, NetworkKind network);

@@ -77,8 +77,9 @@ TEST(FitOwnSteps, WhatAStepDoesNotTellStays) {
   EXPECT_GT(fit.host.factor, 1.15);
 }
 
-// Two steps of which one is 1.06 and one 1.02 times as long leave half of ln(1.06 / 1.02) each, but for the prior. What is
-// left stands for the kernels' spread; launches are as uncertain as before, which are all of a step that waits for them.
+// Two steps of which one is 1.06 and one 1.02 times as long leave half of ln(1.06 / 1.02) each, but for the prior. What
+// is left stands for the kernels' spread; launches are as uncertain as before, which are all of a step that waits for
+// them.
 TEST(FitOwnSteps, TheSpreadThatIsLeftIsWhatPricesTake) {
   const OwnStepFit fit = fit_of({timed(alone(1e-9), 1.06), timed(alone(1e-9), 1.02)});
   EXPECT_NEAR(fit.left, std::log(1.06 / 1.02) / 2, 2e-3);
@@ -91,9 +92,7 @@ TEST(FitOwnSteps, TheSpreadThatIsLeftIsWhatPricesTake) {
   }
 }
 
-TEST(FitOwnSteps, StepsInAnotherUnitContradict) {
-  EXPECT_TRUE(fit_of({timed(alone(1e-9), 1000)}).contradicts());
-}
+TEST(FitOwnSteps, StepsInAnotherUnitContradict) { EXPECT_TRUE(fit_of({timed(alone(1e-9), 1000)}).contradicts()); }
 
 std::string refused(const std::string& table) {
   try {
