@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/base/quantity.hpp"
+#include "models/base/text.hpp"
 #include "models/fit/rounded.hpp"
 #include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"

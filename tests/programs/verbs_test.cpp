@@ -163,9 +163,9 @@ TEST(Verbs, AModeMaySayMoreThanWhoseAnOptionIs) {
   EXPECT_EQ(unread(compare, compare.modes.front(), arguments_with(compare, {"--machine", "--trace", "--trace-ranks"})),
             Texts{"--trace-ranks belongs to compare of schedules; leave it out of compare of a run (--machine)"});
   const Verb fit = fit_verb();
-  EXPECT_EQ(
-      unread(fit, fit.modes.back(), arguments_with(fit, {"--profile", "--cluster"})),
-      (Texts{"--cluster belongs to tables of collectives", "--profile belongs to samples that accocal took of a GPU"}));
+  EXPECT_EQ(unread(fit, fit.modes.back(), arguments_with(fit, {"--profile", "--cluster"})),
+            (Texts{"--cluster belongs to tables of collectives",
+                   "--profile belongs to samples that accocal took of a GPU, or to timed steps"}));
 }
 
 TEST(Verbs, AModeIsHandedWhatItReadsAndNothingElse) {
@@ -232,6 +232,7 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"fit of samples of a GPU", fit("gpu.json", R"({"schema": "accosim.gpu_samples/1"})")},
       {"fit of samples of a machine", fit("machine.json", R"({"schema": "accosim.samples/1"})")},
       {"fit of tables of collectives", fit("collectives.csv", "source,fabric,collective,ranks,nodes,bytes,time_us\n")},
+      {"fit of a table of steps", fit("steps.csv", "scenario,schedule,set,time_s\n")},
       {"fit of tables of kernels", fit("kernels.csv", "source,device,kind,dtype\n")},
   };
 }
