@@ -136,6 +136,10 @@ std::optional<References::Place> References::locate(const std::string& text, Fil
   std::vector<std::string> names = files_in(file.parent_path(), kind, false);
   for (const ShippedFile& one : shipped_files(kind)) names.push_back(one.name);
   std::erase(names, text);  // which means another file, or one that is open
+  if (const std::string other = other_kind_in_words(kind, text); !other.empty()) {
+    wrong = fmt::format("{} {}; accosim list {}s shows those", in_quotes(text), other, name_of(kind));
+    return std::nullopt;
+  }
   const std::string near = nearest(fs::path(text).filename().string(), names);
   // What is one letter away from a GPU is another one.
   const std::string advice = kind == FileKind::kDevice ? device_advice(text, names)

@@ -1,5 +1,7 @@
 #include "models/spec/shipped.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -62,6 +64,16 @@ std::vector<ShippedFile> models_called(std::string_view name) {
 }
 
 }  // namespace
+
+std::string other_kind_in_words(FileKind kind, std::string_view name) {
+  for (const FileKind other : kFileKinds)
+    if (other != kind && !shipped_as(other, name).empty())
+      return kind == FileKind::kScenario
+                 ? fmt::format("is a {}; a scenario names it, as README.md shows under \"Your own run\"",
+                               name_of(other))
+                 : fmt::format("is a {}, and a {} is asked for", name_of(other), name_of(kind));
+  return "";
+}
 
 std::string program_folder() {
   std::error_code error;

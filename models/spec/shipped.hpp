@@ -27,6 +27,10 @@ std::vector<ShippedFile> shipped_files(FileKind kind);
 /// also as the hub has it, in any case: "Qwen/Qwen3-8B" and "meta-llama/Llama-2-7b-hf".
 std::vector<ShippedFile> shipped_as(FileKind kind, std::string_view name);
 
+/// What to write instead, where a file of another kind has the name that was meant for one of `kind`: "is a model; a
+/// scenario names it, as README.md shows under \"Your own run\""; empty where none has.
+std::string other_kind_in_words(FileKind kind, std::string_view name);
+
 /// Where the program that runs is: "/usr/bin" of an installed one.
 std::string program_folder();
 /// Where shipped files are: the environment's ACCOSIM_DATA_DIR, else what was installed with the program, else the

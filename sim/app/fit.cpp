@@ -444,12 +444,12 @@ ExitCode fit_to_own_steps(const Arguments& arguments) {
       while_shown("fitting to timed steps", [&] { return fit_own_steps(steps, NetworkKind::kSimgrid); });
   print([&](std::ostream& out) { print_terminal(out, own_steps_document(fit), console_options()); });
   if (outputs.empty()) return ExitCode::kDone;
-  if (!fit.computation.told() && !fit.host.told())
-    throw ScenarioError({"nothing is written: these steps tell neither of kernels nor of the host"});
   if (fit.contradicts() && !arguments.flag("--force"))
     throw ScenarioError(
         {"nothing is written: these steps are not what other kernels and another host would give. Look whether "
          "they are in seconds and of these settings, or write it all the same with --force"});
+  if (!fit.computation.told() && !fit.host.told())
+    throw ScenarioError({"nothing is written: these steps tell neither of kernels nor of the host"});
   write_whole(outputs[0],
               profile_with_steps(outputs[0], profile, fit, std::filesystem::path(path).filename().string()));
   tell_written(outputs[0], "profile");

@@ -111,6 +111,9 @@ void refuse_launch_options(const std::string& path, const Arguments& arguments) 
   std::error_code none;
   if (is_named_as_one(path) && !std::filesystem::exists(path, none))
     throw ScenarioError({in_quotes(path, 300) + " is not there"});
+  if (const std::string other = other_kind_in_words(FileKind::kScenario, path);
+      !other.empty() && shipped_as(FileKind::kScenario, path).empty() && !std::filesystem::exists(path, none))
+    throw ScenarioError({in_quotes(path, 300) + " " + other});
   constexpr std::pair<const char*, const char*> kInstead[] = {{"--cluster", "--set /cluster=NAME"},
                                                               {"--nodes", "--set /cluster/nodes/0/count=N"},
                                                               {"--device", "--set /cluster/nodes/0/device=NAME"},

@@ -183,6 +183,9 @@ TEST(Names, OneThatIsUnknownTellsTheNearestAndWhereAllAre) {
       Lines{"no scenario is named \"finetune_2x4_a10\"; did you mean \"finetune_2x4_a100\"? accosim list scenarios "
             "shows all"});
   EXPECT_EQ(errors_of("xyzzy"), Lines{"no scenario is named \"xyzzy\"; accosim list scenarios shows all"});
+  EXPECT_EQ(errors_of("llama-3.1-8b"),
+            Lines{"\"llama-3.1-8b\" is a model; a scenario names it, as README.md shows under "
+                  "\"Your own run\"; accosim list scenarios shows those"});
   scratch.write("s.json", scenario_text("lama-3-8b", "dgx-a100-1x9"));
   const Lines lines = errors_of("s");
   ASSERT_EQ(lines.size(), 2U);

@@ -48,6 +48,7 @@ TEST(Launch, WhatNoScriptSaysIsAskedFor) {
   expect_told(accosim({"compare", kScript, "--cluster", "dgx-h100-4x8", "--with", "TP=16"}), 1, "tensor_parallel_size");
   expect_told(accosim({"compare", "overlap_2x4_a100", "--cluster", "dgx-h100-4x8"}), 1,
               "--cluster belongs to a launch script; of a scenario write --set /cluster=NAME");
+  expect_told(accosim({"compare", "llama-3.1-8b", "--cluster", "dgx-h100-4x8"}), 1, "\"llama-3.1-8b\" is a model");
   expect_told(accosim({"compare", "nosuch.sh", "--cluster", "dgx-h100-4x8"}), 1, "\"nosuch.sh\" is not there");
   expect_told(accosim({"import", "launch", "README.md", "--cluster", "dgx-h100-4x8"}), 1, "no line starts a trainer");
 }
