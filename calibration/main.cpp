@@ -168,7 +168,7 @@ ExitCode run_measure(const MeasureArguments& arguments) {
 void refuse_for_place(const CLI::App& verb, bool on_device) {
   const std::vector<std::string> of_cpus = {"--ranks", "--network", "--rate",    "--timeout",   "--bytes",  "--layers",
                                             "--width", "--heads",   "--context", "--sequences", "--lengths"};
-  const std::vector<std::string> of_devices = {"--only", "--collective-ranks"};
+  const std::vector<std::string> of_devices = {"--only", "--collective-ranks", "--kernels"};
   for (const std::string& option : on_device ? of_cpus : of_devices) {
     if (verb.count(option) == 0) continue;
     throw BadInput(on_device ? fmt::format("{}: measuring a device has no such choice; leave it out", option)
@@ -223,6 +223,9 @@ void add_measure_options(CLI::App* verb, MeasureArguments& arguments) {
                    "cuda:0: the parts of the step on that GPU instead, in about 420 s unless --seconds says so");
   verb->add_option("--only", arguments.on_device.only,
                    "With --device: gemm, memory, attention, launch, copy, interference, collective or step");
+  verb->add_option("--kernels", arguments.on_device.kernels,
+                   "With --device: a table that accosim resolve SCENARIO --kernels prints, whose products are measured "
+                   "first");
   verb->add_option("--collective-ranks", arguments.on_device.collective_ranks,
                    "With --device: collectives of so many processes on the one GPU, over sockets, as an experiment")
       ->check(CLI::Range(2, 8));

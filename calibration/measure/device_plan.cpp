@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "models/base/csv.hpp"
+#include "models/base/errors.hpp"
 
 namespace accocal {
 namespace {
@@ -236,6 +241,39 @@ PlanSizes quick_sizes() {
   sizes.other_types = false;
   sizes.off_tile = false;
   return sizes;
+}
+
+std::vector<ProductCase> products_of_table(const std::string& text, const std::string& name) {
+  constexpr int kMostSide = 1 << 24;
+  accosim::Diagnostics diagnostics;
+  const accosim::CsvTable table = accosim::parse_csv(text, name, diagnostics);
+  std::vector<ProductCase> all;
+  for (const accosim::CsvRow& written : table.rows) {
+    accosim::CsvRowReader row(table, written, diagnostics);
+    if (row.text("kind") != "gemm") continue;
+    const std::string dtype = row.text("dtype"), pass = row.text("pass");
+    const std::optional<ProductType> type = accosim::value_named<ProductType>(dtype);
+    if (!type) row.fail("dtype", "is " + dtype + "; write fp32, tf32, fp16, bf16 or fp8");
+    ProductCase one;
+    const auto side = [&](const char* column) { return row.integer(column, 1, kMostSide); };
+    one.product = {.m = side("n"), .n = side("m"), .k = side("k"), .batch = row.integer("batch", 1, 1)};
+    one.product.type = type.value_or(ProductType::kBf16);
+    one.product.beta = row.integer("accumulate", 0, 1, 0) == 1 ? 1.0F : 0.0F;
+    one.in_place = one.product.beta != 0;
+    one.product.transpose_a = pass == "forward";
+    one.product.transpose_b = pass == "weight_gradient";
+    if (!one.product.transpose_a && !one.product.transpose_b && pass != "input_gradient")
+      row.fail("pass", "is " + pass + "; write forward, input_gradient or weight_gradient");
+    one.layout = pass == "forward" ? "forward" : pass == "input_gradient" ? "dgrad" : "wgrad";
+    one.model = row.text("source", name);
+    if (one.product.type == ProductType::kFp8 && !as_fp8(one)) continue;
+    all.push_back(std::move(one));
+    if (diagnostics.enough()) break;
+  }
+  if (!diagnostics.errors.empty()) throw BadInput(fmt::format("{}", fmt::join(diagnostics.errors, "\n")));
+  if (all.empty())
+    throw BadInput(name + ": has no matrix product; write what accosim resolve SCENARIO --kernels prints");
+  return without_duplicates(all);
 }
 
 DevicePlan make_device_plan(const PlanSizes& sizes) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "calibration/base/names.hpp"
@@ -77,6 +78,11 @@ struct DevicePlan {
 /// No sample twice. Products: those of `first` in bf16 as in a step; then shapes off the tile; then those of `then`;
 /// then the first model's with a cold L2; then the other types, 4 sequences before others, fp32 last.
 DevicePlan make_device_plan(const PlanSizes& sizes);
+
+/// The matrix products of a table that `accosim resolve --kernels` prints, as a linear layer has them: its weight
+/// stored along its inputs, so that the forward pass is TN, the input's gradient NN and the weight's NT. Throws
+/// BadInput with all that is wrong, each with its place.
+std::vector<ProductCase> products_of_table(const std::string& text, const std::string& name);
 
 /// Whether a case belongs to the kind of sample "attention": the batched GEMMs of attention, and softmax.
 bool is_attention(const ProductCase& one);

@@ -10,12 +10,15 @@
 #include "calibration/measure/measure_collectives.hpp"
 #include "calibration/measure/measure_rank.hpp"
 #include "models/base/errors.hpp"
+#include "models/base/text_file.hpp"
 
 namespace accocal {
 namespace {
 
 const std::vector<std::string> kKinds = {"gemm", "memory",       "attention",  "launch",
                                          "copy", "interference", "collective", "step"};
+
+constexpr std::size_t kMostTable = std::size_t{1} << 20;  ///< bytes
 
 /// Do the next calls stand a chance?
 bool device_is_alive() {
@@ -39,6 +42,7 @@ std::string command_of(const DeviceMeasureOptions& options) {
       fmt::format("accocal measure --device cuda:{} --seconds {}", options.device, options.budget.value);
   if (options.quick) command += " --quick";
   if (!options.only.empty()) command += " --only " + options.only;
+  if (!options.kernels.empty()) command += " --kernels " + options.kernels;
   if (options.collective_ranks > 0) command += fmt::format(" --collective-ranks {}", options.collective_ranks);
   return command;
 }
@@ -81,6 +85,14 @@ void run_all(DevicePlan plan, const MeasureSetting& setting, const DeviceMeasure
     run("step", step_items(plan.steps, lab, rested), only.empty() ? 0.88 : 0.8);
     run("update", update_items(plan.updates, lab), 1.0);
   }
+}
+
+std::vector<ProductCase> products_asked(const DeviceMeasureOptions& options) {
+  if (options.kernels.empty()) return {};
+  std::string text;
+  if (const std::string wrong = accosim::read_text_file(options.kernels, text, kMostTable); !wrong.empty())
+    throw BadInput(fmt::format("--kernels {} {}", options.kernels, wrong));
+  return products_of_table(text, options.kernels);
 }
 
 }  // namespace
@@ -146,6 +158,7 @@ void check_options(const DeviceMeasureOptions& options) {
 
 std::string measure_on_device(const DeviceMeasureOptions& options) {
   check_options(options);
+  const std::vector<ProductCase> asked = products_asked(options);  // before a device is used
   const MeasureSetting no_device = default_setting({}, options.quick);
   EarlierSamples earlier;
   const double begin = monotonic_seconds();
@@ -153,7 +166,8 @@ std::string measure_on_device(const DeviceMeasureOptions& options) {
   if (options.only.empty() || options.only == "collective") earlier = measure_collectives(options, no_device.say);
   use_device(options.device);
   earlier.took = Seconds{monotonic_seconds() - begin};
-  const DevicePlan plan = make_device_plan(options.quick ? quick_sizes() : full_sizes());
+  DevicePlan plan = make_device_plan(options.quick ? quick_sizes() : full_sizes());
+  plan.products.insert(plan.products.begin(), asked.begin(), asked.end());
   return measure_plan(plan, default_setting(device_info(options.device), options.quick), options, earlier);
 }
 

@@ -120,7 +120,7 @@ void set_product_overhead(const std::vector<KernelSample>& rows, GpuProfile& pro
         fmt::format("no product in {} was measured: these keep their constants, but no overhead", unmeasured));
 }
 
-/// What each measured product is beside its fit, where steps are trained in the dtype.
+/// What each measured product is beside its fit.
 void add_measured_products(const GpuSamples& samples, const std::vector<KernelSample>& rows, Dtype dtype,
                            const Device& device, GemmFit& gemm, GpuFit& fit) {
   Device fitted = device;
@@ -145,8 +145,7 @@ void fit_products(const GpuSamples& samples, CrossValidation cross, GpuProfile& 
       if (!has_peak(profile.device(), dtype)) continue;
       GemmFit gemm = one.gemm;
       gemm.quality.inherited = false;
-      const bool trains = dtype == Dtype::kBf16 || dtype == Dtype::kFp32;
-      if (trains && measured_in(rows, dtype)) add_measured_products(samples, rows, dtype, profile.device(), gemm, fit);
+      if (measured_in(rows, dtype)) add_measured_products(samples, rows, dtype, profile.device(), gemm, fit);
       std::string text = fmt::format("{}; {}{} kernels, mean error {:.1f} %", profile.measured(),
                                      measured_in(rows, dtype) ? "" : "with the other 16-bit type, ", one.in.samples,
                                      100 * one.in.mean_absolute);

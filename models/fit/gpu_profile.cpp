@@ -19,11 +19,6 @@ std::string time_text(Seconds time) {
   return us >= 0.01 ? fmt::format("{:.4g} us", us) : fmt::format("{:.4g} ns", 1e3 * us);
 }
 
-std::string key_of(const MeasuredProduct& product) {
-  return fmt::format("{} {:.0f}x{:.0f}x{:.0f}x{:.0f}{}", name_of(product.layout), product.m, product.n, product.k,
-                     product.batch, product.accumulate ? " +" : "");
-}
-
 JsonValue curve_json(const KernelCurve& curve) {
   JsonValue json = json_object({});
   for (const KernelPoint& point : curve) json.set(fmt::format("{:.0f}", point.elements), time_text(point.time));
@@ -104,14 +99,8 @@ void GpuProfile::set_time(const char* key, Seconds value, const std::string& sou
 }
 
 void GpuProfile::set_gemm(Dtype dtype, const GemmFit& fit, const std::string& source) {
-  JsonValue json = json_of(fit);
-  if (!fit.products->empty()) {
-    JsonValue products = json_object({});
-    for (const MeasuredProduct& product : *fit.products) products.set(key_of(product), rounded(product.ratio));
-    json.set("products", std::move(products));
-  }
   spread_gemm_efficiency(root_, device_);
-  object_at(root_, "gemm").set(name_of(dtype), std::move(json));
+  object_at(root_, "gemm").set(name_of(dtype), json_of(fit));
   const std::string pointer = std::string("/gemm/") + name_of(dtype);
   drop_citations(root_, pointer);
   object_at(root_, "sources").set(pointer, source);

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <map>
+#include <utility>
+
 #include "models/base/quantity.hpp"
+#include "models/base/statistics.hpp"
 #include "models/fit/pooled_kernels.hpp"
 #include "models/fit/rounded.hpp"
 #include "models/read/read_device.hpp"
@@ -56,9 +61,40 @@ bool is_new(const std::optional<Fit>& before, const std::optional<Fit>& after) {
   return !before || before->quality.inherited || !after->quality.inherited;
 }
 
+/// Measured over fitted time of each product of the device in that dtype; of several samples their mean.
+std::vector<MeasuredProduct> products_of(const std::vector<KernelSample>& samples, const Device& device, Dtype dtype) {
+  std::map<std::string, std::pair<MeasuredProduct, std::vector<double>>> ratios;
+  for (const KernelSample& sample : samples) {
+    if (sample.device != device.name || sample.dtype != dtype || sample.kernel.kind != KernelKind::kGemm) continue;
+    const Gemm& g = sample.kernel.gemm;
+    const MeasuredProduct product{g.layout, g.accumulate, g.m, g.n, g.k, g.batch, 1};
+    auto& [of, all] = ratios[key_of(product)];
+    of = product;
+    all.push_back(std::log(sample.time / gemm_time(g, device, dtype)));
+  }
+  std::vector<MeasuredProduct> products;
+  for (auto& [key, each] : ratios) {
+    each.first.ratio = std::exp(mean_of(each.second).value);
+    products.push_back(each.first);
+  }
+  return products;
+}
+
 }  // namespace
 
-JsonValue json_of(const GemmFit& fit) { return json_of_fit(fit); }
+std::string key_of(const MeasuredProduct& product) {
+  return fmt::format("{} {:.0f}x{:.0f}x{:.0f}x{:.0f}{}", name_of(product.layout), product.m, product.n, product.k,
+                     product.batch, product.accumulate ? " +" : "");
+}
+
+JsonValue json_of(const GemmFit& fit) {
+  JsonValue json = json_of_fit(fit);
+  if (fit.products->empty()) return json;
+  JsonValue products = json_object({});
+  for (const MeasuredProduct& product : *fit.products) products.set(key_of(product), rounded(product.ratio));
+  json.set("products", std::move(products));
+  return json;
+}
 
 void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
   if (profile.find("gemm_efficiency") == nullptr) return;
@@ -74,22 +110,24 @@ void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
 }
 
 std::string profile_with_fits(const std::string& text, const std::string& file, const Device& device,
-                              const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others) {
+                              const std::vector<KernelFit>& fits, const std::vector<KernelFit>& others,
+                              const std::vector<KernelSample>& as_measured) {
   JsonDocument document = parse_json(text, file);
   if (!document.errors.empty()) throw ScenarioError(document.errors);
   JsonValue& root = document.root;
   if (root.kind != JsonKind::kObject) throw ScenarioError({file + ": is no object; name a device profile"});
   object_at(root, "sources");
   for (const KernelFit& fit : fits) check_plausible(fit.architecture + " " + fit.what, fit.in);
-  const Device fitted = with_fits(device, fits, others);
+  Device fitted = with_fits(device, fits, others);
 
   const auto cite = [&](const std::string& pointer, const FitQuality& quality) {
     root.find("sources")->set(pointer, citation(fits, device.architecture, quality.spread, quality.samples));
   };
   for (int i = 0; i < kDtypeCount; ++i) {
-    const std::optional<GemmFit>& fit = fitted.gemm[static_cast<std::size_t>(i)];
+    std::optional<GemmFit>& fit = fitted.gemm[static_cast<std::size_t>(i)];
     if (!fitted.peak[static_cast<std::size_t>(i)] || !is_new(device.gemm[static_cast<std::size_t>(i)], fit)) continue;
     const char* const dtype = name_of(static_cast<Dtype>(i));
+    if (!as_measured.empty()) fit->products = products_of(as_measured, fitted, static_cast<Dtype>(i));
     spread_gemm_efficiency(root, device);
     object_at(root, "gemm").set(dtype, json_of(*fit));
     cite(std::string("/gemm/") + dtype, fit->quality);

@@ -23,11 +23,14 @@ struct Rows {
   int ranks;         ///< that have the experts between them
   double skew;       ///< rows over the mean of these
   bool looped, own;  ///< a kernel an expert; launches that grow with the experts
+  bool sorted;       ///< by indexing, in eager code
 };
 
 Rows rows_of(const Model& model, const Workload& workload, const Sizes& z) {
   const Experts& experts = model.experts;
   const double skew = z.expert_ranks > 1 ? workload.expert_imbalance : 1;
+  const bool eager = z.implementation == Implementation::kEager;
+  const bool looped = eager && workload.experts_implementation == ExpertsImplementation::kEager;
   return {z.own_tokens * experts.per_token,
           z.own_tokens,
           skew * (z.expert_split == 1 ? z.own_tokens : z.tokens) * experts.per_token,
@@ -35,8 +38,9 @@ Rows rows_of(const Model& model, const Workload& workload, const Sizes& z) {
           1.0 * experts.inner_size / z.expert_split,
           z.expert_ranks,
           skew,
-          z.implementation == Implementation::kEager,
-          z.implementation != Implementation::kCompiled};
+          looped,
+          looped || z.implementation == Implementation::kFused,
+          eager && !looped};
 }
 
 /// Every kernel of it once for each expert.
@@ -118,6 +122,21 @@ Operator router(const Model& model, const Sizes& z) {
   op.activations = t * z.hidden * z.act + t * e * (kWord + Bytes{1});
   add_up(op);
   return in_16_bits(std::move(op), z);
+}
+
+/// Of A rows and T tokens a row's elements, read and written: out, those of the tokens 2 A h w and sorted 2 A h w;
+/// backward into zeros 3 A h w, and summed by token (A + 2 T) h w. Or back: weighed 2 A h w, sorted back 2 A h w,
+/// summed (A + T) h w; backward into zeros 3 A h w, beside it the weights' gradients 4 A h w and the rows' 2 A h w.
+Operator rows_indexed(const char* name, const Sizes& z, double rows, bool out) {
+  const Bytes every = rows * z.hidden * z.act, once = z.own_tokens * z.hidden * z.act;
+  const int gradients = out ? 2 : 1;
+  Operator op = memory_op(
+      name, {memory_kernel(out ? 4 * every : 5 * every + once, out ? kSortLaunches : 3, kPermuteEfficiency)},
+      {memory_kernel(out ? 4 * every + 2 * once : 3 * every, gradients * kIndexGradientLaunches, kIndexEfficiency)});
+  if (!out) op.backward.push_back(memory_kernel(6 * every, 3));
+  if (!out) op.activations = every;
+  add_up(op);
+  return op;
 }
 
 /// A pass over so many elements both ways, read and written.
@@ -230,7 +249,9 @@ void add_experts(const Model& model, const Workload& workload, const Sizes& z, s
   const bool in_kernels = shared_out && z.dispatcher == Dispatcher::kHybridEp;
   const double here = rows_sent ? rows.sent : rows.all;
   const auto permute = [&] {
-    if (!in_kernels) ops.push_back(rows_moved("permute", z, rows, here * z.hidden, rows.looped ? 3 : 1, 1));
+    if (in_kernels) return;
+    ops.push_back(rows.sorted ? rows_indexed("permute", z, here, true)
+                              : rows_moved("permute", z, rows, here * z.hidden, rows.looped ? 3 : 1, 1));
   };
   if (!shared_out || rows_sent) permute();
   if (!shared_out)  // tokens are gathered where experts are split
@@ -254,9 +275,10 @@ void add_experts(const Model& model, const Workload& workload, const Sizes& z, s
   ops.push_back(expert_product("expert down", z, rows, rows.inner, {z.hidden}, model.mlp_bias ? 1 : 0,
                                z.implementation == Implementation::kFused));
   if (model.mlp_bias && z.implementation == Implementation::kFused) ops.push_back(expert_bias(model, z, rows));
-  // Eager: rows are weighed, and added to those that are there; backward the weights have a gradient.
+  // A loop: rows are weighed, and added to those that are there; backward the weights have a gradient.
   const auto unpermute = [&] {
     if (in_kernels) return;
+    if (rows.sorted) return ops.push_back(rows_indexed("unpermute", z, here, false));
     ops.push_back(rows_moved("unpermute", z, rows, here * z.hidden, rows.looped ? 2 : 1, rows.looped ? 2.5 : 1));
     ops.back().activations = rows.looped ? here * z.hidden * z.act : here * kWord;
   };

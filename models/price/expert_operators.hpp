@@ -20,9 +20,11 @@ namespace accosim {
 /// From the stream to the output of experts, with the norm before and what is beside them.
 ///
 /// The products of all experts of a rank are one kernel in compiled code (torch._grouped_mm) and on several streams in
-/// merged code (Transformer Engine's GroupedLinear), whose host launches each expert's; eager code has a loop over the
-/// experts with a GEMM, and what lies between, for each. Merged and compiled code weighs the rows before the second
-/// product, eager code behind it, and keeps its output for that.
+/// merged code (Transformer Engine's GroupedLinear), whose host launches each expert's. Eager code has one product, too
+/// (transformers' grouped_mm_experts_forward), over rows that it indexes: a token's row gathered for each of its
+/// experts, all sorted, weighed, sorted back, summed, each a kernel; backward an index adds to rows of zeros. Or it has
+/// a loop over the experts with a GEMM, and what lies between, for each (ExpertsImplementation). Merged and compiled
+/// code weighs the rows before the second product, eager code behind it, and keeps its output for that.
 ///
 /// With experts over e ranks (ModelShare::experts) rows are sent to the ranks of their experts and back, in two
 /// exchanges forward and two backward, of all rows of a rank, and the weights with them, in fp32; a rank sorts what
@@ -38,6 +40,9 @@ inline constexpr int kRouterLaunches = 22, kRouterBackwardLaunches = 18, kCompil
 /// Beside a dispatch: counts, their gather, splits, copies to the host and the map of rows (token_dispatcher.py); of
 /// the kernels that take tokens their layout and indices.
 inline constexpr int kCountLaunches = 14, kLayoutLaunches = 8;
+/// Of eager code that sorts rows: places, their order and its inverse, counts, their sum, two gathers; and what adds a
+/// gradient to indexed rows, which sorts the index first.
+inline constexpr int kSortLaunches = 16, kIndexGradientLaunches = 8;
 /// GEMMs of a group that one call launches, in the time in which Python launches a kernel (launch_slowdown()).
 inline constexpr double kLaunchedTogether = 16;
 /// Of the streaming bandwidth what a kernel of its own reaches that gathers rows, and what indexing does. Not measured.

@@ -99,14 +99,24 @@ double alignment(const Gemm& g) {
 
 }  // namespace
 
+namespace {
+
+/// A framework's product and one of a table say no layout: m are rows of tokens, or of a weight's gradient. BLAS has
+/// the columns of both first, and a weight's gradient as NT.
+bool is_of(const MeasuredProduct& product, const Gemm& g) {
+  if (product.accumulate != g.accumulate || product.k != g.k || product.batch != g.batch) return false;
+  if (g.layout == GemmLayout::kAny && product.layout != GemmLayout::kAny)
+    return product.m == g.n && product.n == g.m && (product.layout == GemmLayout::kNT) == g.across;
+  return product.layout == g.layout && product.m == g.m && product.n == g.n;
+}
+
+}  // namespace
+
 const MeasuredProduct* measured_product(const Gemm& g, const Device& device, Dtype dtype) {
   const std::optional<GemmFit>& fit = device.gemm[static_cast<std::size_t>(dtype)];
-  if (!fit || g.layout == GemmLayout::kAny) return nullptr;
-  for (const MeasuredProduct& product : *fit->products)
-    if (product.layout == g.layout && product.accumulate == g.accumulate && product.m == g.m && product.n == g.n &&
-        product.k == g.k && product.batch == g.batch)
-      return &product;
-  return nullptr;
+  if (!fit) return nullptr;
+  const auto found = std::ranges::find_if(*fit->products, [&](const MeasuredProduct& each) { return is_of(each, g); });
+  return found == fit->products->end() ? nullptr : &*found;
 }
 
 double measured_ratio(const Gemm& g, const Device& device, Dtype dtype) {

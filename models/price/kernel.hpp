@@ -47,7 +47,8 @@ const KernelTable* table_of(const Device& device, const Kernel& kernel);
 /// differences of up to 2 % do not count.
 bool outside(const KernelTable& table, const Kernel& kernel);
 
-/// The measured GEMM with exactly this layout, these sizes and this accumulation; nullptr: there is none.
+/// The measured GEMM with exactly this layout, these sizes and this accumulation; where a framework's or a table's says
+/// no layout, with these sizes. nullptr: there is none.
 const MeasuredProduct* measured_product(const Gemm& gemm, const Device& device, Dtype dtype);
 
 /// Measured over fitted time of a GEMM that was measured. For one that differs from measured GEMMs in a single size, by

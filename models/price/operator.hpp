@@ -105,6 +105,7 @@ struct Workload {
   Loss loss = Loss::kWhole;
   int loss_chunks = 0;  ///< 0: as many as usual
   Lora lora{};
+  ExpertsImplementation experts_implementation = ExpertsImplementation::kGroupedMm;  ///< of eager code
   double expert_imbalance = 1;  ///< rows of the rank with most of a layer's over the mean of those that share experts
   /// Of sequences that are packed into rows and attend to themselves alone: how long, and how many. Empty: whole rows.
   std::vector<SequenceLengths::Bar> documents{};

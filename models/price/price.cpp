@@ -371,6 +371,7 @@ Workload workload_of(const Scenario& scenario, const ScheduleSpec& spec, const N
           training.loss,
           training.loss_chunks,
           training.lora,
+          training.experts_implementation,
           training.expert_imbalance,
           documents_of(training.unsteady.lengths, sequence_length)};
 }

@@ -186,9 +186,9 @@ void read_poll_every(const ScheduleReading& of, const char* key) {
 void check_shared_experts(const ScheduleReading& of) {
   const ScheduleSpec& spec = of.spec;
   if (of.training.parallel.experts == 1) return;
-  const bool by_unit = sharding_of(spec) == Sharding::kParameters || *of.traits.runs_as != '\0';
+  const bool by_unit = of.traits.delayed && sharding_of(spec) == Sharding::kParameters;
   for (const auto& [is, what] : {std::pair(of.traits.local, "replicas that make updates by themselves"),
-                                 {by_unit, "parameters gathered in every pass"},
+                                 {by_unit, "parameters gathered in every pass beside a delayed step"},
                                  {is_hybrid(spec), "shards inside nodes"},
                                  {spec.offload_optimizer, "an optimizer on the host"},
                                  {has_whole_tensors(spec), "owners of whole tensors"},

@@ -39,8 +39,8 @@ std::optional<MeasuredProduct> product_of(std::string key) {
     return part;
   };
   const std::string layout = cut(' ');
-  for (const GemmLayout each : {GemmLayout::kNN, GemmLayout::kTN, GemmLayout::kNT, GemmLayout::kTT})
-    if (layout == name_of(each)) product.layout = each;
+  const std::optional<GemmLayout> known = value_named<GemmLayout>(layout);
+  if (known) product.layout = *known;
   std::string sizes = cut(' ');
   product.accumulate = key == "+";
   if (!key.empty() && !product.accumulate) return std::nullopt;
@@ -49,8 +49,7 @@ std::optional<MeasuredProduct> product_of(std::string key) {
   product.n = whole(cut('x'));
   product.k = whole(cut('x'));
   product.batch = whole(key);
-  const bool good =
-      product.layout != GemmLayout::kAny && std::min({product.m, product.n, product.k, product.batch}) > 0;
+  const bool good = known && std::min({product.m, product.n, product.k, product.batch}) > 0;
   return good ? std::optional<MeasuredProduct>(product) : std::nullopt;
 }
 

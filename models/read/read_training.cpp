@@ -187,6 +187,19 @@ void read_lora(ObjectReader& reader, Training& training, const std::optional<Mod
          "has a base in nf4, whose products run in 16 bits, and precision is fp8; write bf16");
 }
 
+/// After "implementation".
+void read_experts_implementation(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
+  const char* const key = "experts_implementation";
+  if (!reader.has(key)) return;
+  training.experts_implementation = reader.choice(key, ExpertsImplementation::kGroupedMm);
+  if (model && model->experts.count == 0)
+    reader.fail(key, "is about models with experts, and this one has none; leave it out");
+  else if (reader.good("implementation") && training.implementation != Implementation::kEager)
+    reader.fail(key, fmt::format("is about eager code, and \"implementation\" is {}, which groups the products of a "
+                                 "layer's experts in its own way; leave it out",
+                                 name_of(training.implementation)));
+}
+
 /// After "parallel".
 void read_expert_imbalance(ObjectReader& reader, Training& training, const std::optional<Model>& model) {
   const char* const key = "expert_imbalance";
@@ -237,6 +250,7 @@ Training read_training(JsonValue& value, const std::string& pointer, const std::
   training.attention = reader.choice("attention", own_step ? Attention::kNaive : Attention::kFlash);
   training.activation_recompute = reader.choice("activation_recompute", Recompute::kNone);
   training.implementation = reader.choice("implementation", Implementation::kEager);
+  read_experts_implementation(reader, training, model);
   training.framework = reader.choice("framework", Framework::kPytorch);
   training.pytorch = read_pytorch(reader);
   read_optimizer_implementation(reader, training);

@@ -378,7 +378,7 @@ int rounds_of(const ScheduleSpec& spec) {
 std::optional<int> least_a_round(const ScheduleSpec& spec, const Parallel& parallel) {
   if (parallel.pipeline == 1) return 1;
   const int least = spec.pipeline_flush ? 1 : parallel.pipeline;
-  if (spec.late_communication == LateCommunication::kWait) return least;
+  if (is_synchronous(spec) || spec.late_communication == LateCommunication::kWait) return least;
   const int open = least_open_flight(parallel);
   return open == 0 ? std::nullopt : std::optional(std::max(least, open));
 }

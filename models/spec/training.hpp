@@ -44,6 +44,11 @@ enum class Loss : std::uint8_t { kWhole, kChunked, kFusedLinear, kCut };
 template <>
 inline constexpr const char* kNames<Loss>[] = {"whole", "chunked", "fused_linear", "cut"};
 inline constexpr int kMostLossChunks = 4096;
+/// How eager code runs a layer's experts (transformers' experts_implementation): rows sorted by expert and one product
+/// over all of them, its usual one since release 5; or a loop over the experts.
+enum class ExpertsImplementation : std::uint8_t { kGroupedMm, kEager };
+template <>
+inline constexpr const char* kNames<ExpertsImplementation>[] = {"grouped_mm", "eager"};
 /// Products of a block that low-rank adapters can stand beside.
 enum class LoraTarget : std::uint8_t { kQuery, kKey, kValue, kOutput, kGate, kUp, kDown };
 template <>
@@ -132,6 +137,7 @@ struct Training {
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
   Lora lora{};
+  ExpertsImplementation experts_implementation = ExpertsImplementation::kGroupedMm;
   double expert_imbalance = 1;  ///< of the ranks that share experts: rows of the fullest over the mean, in each layer
   Parallel parallel{};          ///< how a step splits its model
 

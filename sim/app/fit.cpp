@@ -358,7 +358,8 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
   const std::vector<KernelFit> shipped = fits_of(devices);
   Texts texts;
   for (std::size_t i = 0; i < fitted.size(); ++i)
-    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped));
+    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped,
+                                      arguments.flag("--as-measured") ? samples : std::vector<KernelSample>()));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     write_whole(outputs[i], texts[i]);
     tell_written(outputs[i], "profile of " + fitted[i].name);
@@ -472,6 +473,9 @@ std::vector<Option> options() {
                    "CLUSTER"),
       text_option("--profile",
                   "With samples of a GPU, or with steps: the device profile to start from, by name or file", "DEVICE"),
+      flag_option("--as-measured",
+                  "With tables of kernels: steps that run just these products take them as long as they were measured; "
+                  "without it as long as the constants say"),
       flag_option(
           "--force",
           "Replace a file that this verb did not write; write constants of a network that looks set up wrongly"),
@@ -536,7 +540,7 @@ Mode of_own_steps() {
 
 Mode of_kernels() {
   return {.of = "of tables of kernels",
-          .reads = {"samples", "--output", "--force"},
+          .reads = {"samples", "--output", "--as-measured", "--force"},
           .run = fit_to_kernels,
           .refusals = {{"--profile", kProfileIsOfAGpu}, {"--cluster", "--cluster belongs to tables of collectives"}}};
 }

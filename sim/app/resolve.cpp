@@ -4,6 +4,7 @@
 #include <iostream>
 #include <utility>
 
+#include "models/fit/kernel_rows.hpp"
 #include "models/read/load.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/schedule_traits.hpp"
@@ -18,12 +19,16 @@ namespace accosim {
 namespace {
 
 std::vector<Option> options() {
-  Option schedule =
-      text_option("--schedule", "With --for: this schedule, by its label or name; without it the baseline", "SCHEDULE");
-  schedule.needs = "--for";
-  return joined(scenario_options(), {form_option("Print a schedule as it is typed for this framework: arguments or a "
-                                                 "file; what it lacks is replaced by the nearest, and told"),
-                                     std::move(schedule)});
+  return joined(
+      scenario_options(),
+      {form_option("Print a schedule as it is typed for this framework: arguments or a file; what it lacks is "
+                   "replaced by the nearest, and told"),
+       flag_option("--kernels",
+                   "Print the matrix products and attention that a schedule runs, as a table "
+                   "(CSV) to measure and to fit"),
+       text_option("--schedule",
+                   "With --for or --kernels: this schedule, by its label or name; without it the baseline",
+                   "SCHEDULE")});
 }
 
 const ScheduleSpec& schedule_asked(const Scenario& scenario, const Arguments& arguments) {
@@ -50,7 +55,8 @@ JsonValue best_synchronous(const LoadedScenario& loaded, const Evaluations& eval
   return entry;
 }
 
-ExitCode resolve_for(LaunchForm form, const Arguments& arguments) {
+ExitCode resolve_for(const Arguments& arguments) {
+  const LaunchForm form = form_asked(arguments).value();
   const LoadedScenario loaded = load_asked(arguments);
   const ScheduleSpec& spec = schedule_asked(loaded.scenario, arguments);
   const Evaluations evaluations(NetworkKind::kSimgrid);
@@ -72,8 +78,15 @@ ExitCode resolve_for(LaunchForm form, const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+ExitCode print_kernels(const Arguments& arguments) {
+  const LoadedScenario loaded = load_asked(arguments);
+  const Evaluations evaluations(NetworkKind::kReference);
+  write_kernel_rows(std::cout, loaded.scenario.name,
+                    evaluations.costs(loaded.scenario, schedule_asked(loaded.scenario, arguments)));
+  return ExitCode::kDone;
+}
+
 ExitCode resolve(const Arguments& arguments) {
-  if (const std::optional<LaunchForm> form = form_asked(arguments)) return resolve_for(*form, arguments);
   std::cout << load_asked(arguments).resolved();
   return ExitCode::kDone;
 }
@@ -86,7 +99,13 @@ Verb resolve_verb() {
               "Print the scenario with every default filled in, and where each value came from; with --for as it is "
               "typed for a framework",
           .options = options(),
-          .modes = {{.reads = names_of(options()), .run = resolve}}};
+          .modes = {flag_mode("a framework", "--for", scenario_and({"--schedule"}), resolve_for),
+                    flag_mode("kernels", "--kernels", scenario_and({"--schedule"}), print_kernels),
+                    {.of = "of a scenario",
+                     .reads = scenario_and({}),
+                     .run = resolve,
+                     .refusals = {{"--schedule", "--schedule requires --for or --kernels: all schedules are printed"}},
+                     .refused = ExitCode::kBadCommandLine}}};
 }
 
 }  // namespace accosim

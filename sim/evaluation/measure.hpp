@@ -45,8 +45,7 @@ double band_of_mean(const std::vector<Seconds>& durations);
 
 /// Which spans of a play are kept.
 enum class Keep : std::uint8_t {
-  kNothing,     ///< nor the ops: the measure is all that is asked for, of the fewest updates that show how they go on
-  kFewUpdates,  ///< as kLastUpdate, but of those
+  kNothing,     ///< nor the ops: the measure is all that is asked for
   kLastUpdate,  ///< all that end after any rank has begun its last update: what the critical path goes through
   kAll,
 };

@@ -232,7 +232,7 @@ constexpr int kLooks[] = {2, 4, 8, 32, 128, 512};
 const int* first_look(const ScheduleSpec& spec, const Costs& costs, Keep keep) {
   const bool buckets =
       std::ranges::any_of(costs.cluster.nodes, [](const NodeGroup& group) { return group.nics.burst > Bytes{0}; });
-  return std::begin(kLooks) + (keep <= Keep::kFewUpdates && is_synchronous(spec) && !buckets ? 0 : 1);
+  return std::begin(kLooks) + (keep != Keep::kAll && is_synchronous(spec) && !buckets ? 0 : 1);
 }
 
 /// What was written for these updates alone.

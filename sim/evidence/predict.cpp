@@ -77,12 +77,12 @@ ValidationPrediction predict_training(const PublishedCase& one, const Scenario& 
   }
   if (one.asked == Asked::kSpeedup) {
     const Evaluations evaluations(network);
-    const RunResult result = run_schedule(scenario, spec, evaluations, Keep::kFewUpdates);
-    const RunResult baseline = run_schedule(scenario, baseline_of(scenario), evaluations, Keep::kFewUpdates);
+    const RunResult result = run_schedule(scenario, spec, evaluations);
+    const RunResult baseline = run_schedule(scenario, baseline_of(scenario), evaluations);
     return with_interval(result.tokens_per_second / baseline.tokens_per_second,
                          ratio_spread(result.spread, baseline.spread));
   }
-  const RunResult result = run_schedule(scenario, spec, network, Keep::kFewUpdates);
+  const RunResult result = run_schedule(scenario, spec, network);
   double time = one.asked == Asked::kRunTime ? result.total_time.value : result.update_time.value;
   if (one.asked == Asked::kForwardBackward) {
     const ScheduleInput input{spec, *result.costs, result.costs->kinds.front(), 1, 1};

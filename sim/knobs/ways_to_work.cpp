@@ -106,6 +106,8 @@ std::vector<std::string> settings_from(const LoadedScenario& written, const Scen
                                fmt::format("/training/{}={}", kSteps, training.gradient_accumulation_steps)};
   if (!same_degrees(training.parallel, written.scenario.training.parallel))
     set.push_back(degrees_setting(written, training.parallel));
+  if (training.expert_imbalance != written.scenario.training.expert_imbalance)
+    set.push_back(fmt::format("/training/expert_imbalance={}", training.expert_imbalance));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::string size = of_group(scenario.cluster, g, kMicroBatch), steps = of_group(scenario.cluster, g, kSteps);
     if (groups[g].count != written.scenario.cluster.nodes[g].count)
@@ -201,6 +203,8 @@ std::vector<Scenario> at_all_degrees(const std::vector<Scenario>& on, const Work
       if (each.chunks > 1 && !choice.interleaved) continue;
       Scenario split = nodes;
       split.training.parallel = each;
+      // No rank has more than all rows.
+      split.training.expert_imbalance = std::min(split.training.expert_imbalance, 1.0 * each.experts);
       if (written && same_degrees(each, own)) continue;
       if (std::optional<Scenario> whole = sharing(std::move(split), samples)) all.push_back(std::move(*whole));
     }

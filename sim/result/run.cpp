@@ -232,8 +232,8 @@ std::optional<double> time_as_divided(const Division& own, double samples, int m
   return (time + share * (more_time - time)) / (done + share * (more_done - done));
 }
 
-RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations, Keep keep) {
-  const auto play = evaluations.play(scenario, spec, keep);
+RunResult run_phase(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
+  const auto play = evaluations.play(scenario, spec);
   RunResult result = result_of(scenario, spec, *play);
   result.costs = play->costs;
   return result;
@@ -363,15 +363,15 @@ std::optional<double> time_at_batch(const Scenario& scenario, const ScheduleSpec
   return best == nullptr ? time : std::min(time.value_or(best->time), best->time);
 }
 
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations, Keep keep) {
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations) {
   const std::optional<Phases> phases = phases_of(scenario, spec);
-  if (!phases) return run_phase(scenario, spec, evaluations, keep);
-  RunResult first = run_phase(scenario, phases->first, evaluations, keep);
+  if (!phases) return run_phase(scenario, spec, evaluations);
+  RunResult first = run_phase(scenario, phases->first, evaluations);
   if (phases->share >= 1) {  // the training is over before replicas make updates by themselves
     first.schedule = spec.name;
     return first;
   }
-  return mean_of_phases(first, run_phase(scenario, phases->later, evaluations, keep), phases->share);
+  return mean_of_phases(first, run_phase(scenario, phases->later, evaluations), phases->share);
 }
 
 std::vector<RunResult> compare(const Scenario& scenario, const std::vector<int>& chosen, const Evaluations& evaluations,

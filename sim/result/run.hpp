@@ -35,10 +35,8 @@ struct Phases {
 /// has as many updates as its tokens fill at the samples that are asked for.
 std::optional<Phases> phases_of(const Scenario& scenario, const ScheduleSpec& spec);
 
-/// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice(). `keep`:
-/// kFewUpdates, which takes less, or kLastUpdate.
-RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations,
-                       Keep keep = Keep::kLastUpdate);
+/// All metrics of one schedule but those that compare, and its costs. What it advises is for add_advice().
+RunResult run_schedule(const Scenario& scenario, const ScheduleSpec& spec, const Evaluations& evaluations);
 
 /// The schedules of `chosen` (indices in scenario.schedules), compared with the scenario's baseline and, where there is
 /// one, with its best synchronous schedule.

@@ -2,7 +2,9 @@
 // parameters are all-gathered before its forward, while the units before it compute, freed after it, gathered again
 // before its backward, and its gradients are reduce-scattered while the next backward runs; each rank steps its shard,
 // and nothing is gathered until the next forward. Hybrid sharding does this inside each node and then all-reduces the
-// shards across nodes, on a communicator of its own, after every micro-batch or after the last.
+// shards across nodes, on a communicator of its own, after every micro-batch or after the last. Where ranks share
+// experts, those of a block are gathered and reduced behind the rest of it, among the ranks that have the same ones
+// (torchtitan's apply_moe_ep_tp and apply_fsdp).
 //
 // Gathers and reductions of one process group queue in the order in which the host issues them: the gather that is
 // prefetched for the next unit stands before the reduction of this one. One reduction is in flight at most: the next
@@ -10,7 +12,6 @@
 // tied embeddings, which belong to the root module. Units that are not freed after the backward pass are there for the
 // next forward; the last backward of an update always frees them, as their parameters change.
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -27,35 +28,49 @@ namespace {
 
 /// A set of parameters as it is gathered and reduced.
 struct Unit {
-  Seconds unpack;      ///< copy of the gathered buffer into the parameters
-  Seconds pack;        ///< copy of the gradients into the buffer that is reduced, in its dtype
-  PlanRequest gather;  ///< of its parameters
-  PlanRequest reduce;  ///< of its gradients
-  PlanRequest share;   ///< all-reduce of the shard across nodes, in hybrid sharding
-  bool stays = false;  ///< gathered from forward to backward
+  Seconds unpack;                   ///< copy of the gathered buffer into the parameters
+  Seconds pack;                     ///< copy of the gradients into the buffer that is reduced, in its dtype
+  std::vector<PlanRequest> gather;  ///< of its parameters
+  std::vector<PlanRequest> reduce;  ///< of its gradients
+  PlanRequest share;                ///< all-reduce of the shard across nodes, in hybrid sharding
+  Bytes shard;                      ///< of its gradients
+  bool stays = false;               ///< gathered from forward to backward
 };
+
+/// Elements of a set: those that all ranks of an island have, or those of experts that not all of them have.
+double elements_of(const ParameterSet& set, bool own) {
+  double elements = 0;
+  for (std::size_t tensor = 0; tensor < set.tensors.size(); ++tensor)
+    if ((!set.own.empty() && set.own[tensor]) == own) elements += set.tensors[tensor];
+  return elements;
+}
 
 std::vector<Unit> units_of(const RuleInput& input) {
   const Costs& costs = input.costs;
   const ScheduleSpec& spec = input.spec;
   const std::vector<ParameterSet>& sets = input.body.sets;
-  const int shards = input.kind.shards;
-  Ranks scattered{kIsland};
-  scattered.communicator = spec.communicators - 1;
+  const int shards = input.kind.shards, experts = input.kind.share.experts;
   std::vector<Unit> units;
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    const double elements = std::accumulate(sets[i].tensors.begin(), sets[i].tensors.end(), 0.0);
-    const Bytes parameters = elements * bytes_of(costs.parameter_dtype) + sets[i].frozen;
-    const Bytes gradients = elements * bytes_of(costs.gradient_dtype);
-    const Bytes reduced = elements * bytes_of(spec.reduce_dtype);
     Unit unit;
-    if (shards > 1) {
-      unit.unpack = memory_time(parameters, parameters, input.kind.device);
-      unit.pack = memory_time(gradients, reduced, input.kind.device);
+    for (const bool own : {false, true}) {
+      const double elements = elements_of(sets[i], own);
+      if (own && elements == 0) continue;
+      const Bytes parameters = elements * bytes_of(costs.parameter_dtype) + (own ? Bytes{0} : sets[i].frozen);
+      const Bytes gradients = elements * bytes_of(costs.gradient_dtype);
+      const Bytes reduced = elements * bytes_of(spec.reduce_dtype);
+      const int sharing = own ? shards / experts : shards;
+      Ranks gathered{own ? with_same_experts(kIsland) : kIsland}, scattered = gathered;
+      scattered.communicator = spec.communicators - 1;
+      if (sharing > 1) {
+        unit.unpack += memory_time(parameters, parameters, input.kind.device);
+        unit.pack += memory_time(gradients, reduced, input.kind.device);
+      }
+      unit.gather.push_back({CollectiveKind::kAllGather, parameters, 1, gathered});
+      if (reduced > Bytes{0}) unit.reduce.push_back({CollectiveKind::kReduceScatter, reduced, 1, scattered});
+      unit.shard += shard_of(reduced, sharing);
     }
-    unit.gather = {CollectiveKind::kAllGather, parameters, 1, {kIsland}};
-    unit.reduce = {CollectiveKind::kReduceScatter, reduced, 1, scattered};
-    unit.share = {CollectiveKind::kAllReduce, shard_of(reduced, shards), 1, {kIslands}};
+    unit.share = {CollectiveKind::kAllReduce, unit.shard, 1, {kIslands}};
     unit.stays = !spec.reshard_after_forward || i + 1 == sets.size() || (i == 0 && input.kind.tied_embeddings);
     units.push_back(unit);
   }
@@ -65,8 +80,7 @@ std::vector<Unit> units_of(const RuleInput& input) {
 /// On the shard, which is kept in fp32.
 Seconds shard_step_time(const ScheduleInput& input) {
   const Costs& costs = input.costs;
-  return optimizer_time(costs, shard_of(input.kind.parameters, input.kind.shards), input.kind.device, Dtype::kFp32,
-                        input.spec.reduce_dtype);
+  return optimizer_time(costs, shard_elements(input.kind), input.kind.device, Dtype::kFp32, input.spec.reduce_dtype);
 }
 
 /// Micro-batches that communicate alike.
@@ -122,7 +136,8 @@ class Units {
     next_ = static_cast<int>(units_.size()) - 1;
   }
   void gather(ProgramBuilder& program, int unit, OpRef room) {
-    gathered_[unit] = program.collective(kCommunicationLane, "all-gather of a unit", units_[unit].gather, {room});
+    for (const PlanRequest& each : units_[unit].gather)
+      gathered_[unit] = program.collective(kCommunicationLane, "all-gather of a unit", each, {room});
   }
   void unpack(ProgramBuilder& program, int unit) {
     program.compute(kComputeLane, "unpack parameters", OpClass::kCopy, units_[unit].unpack, {gathered_[unit]});
@@ -157,14 +172,14 @@ void Units::before_backward(ProgramBuilder& program, int unit) {
 }
 
 void Units::after_backward(ProgramBuilder& program, int unit, const MicroBatches& some) {
-  if (units_[unit].reduce.bytes == Bytes{0}) return;  // nothing of it is trained
+  if (units_[unit].reduce.empty()) return;  // nothing of it is trained
   const OpRef packed = program.compute(kComputeLane, "pack gradients", OpClass::kCopy, units_[unit].pack, {reduced_});
-  reduced_ = program.collective(reduce_lane_, "reduce-scatter of a unit", units_[unit].reduce, {packed});
+  for (const PlanRequest& each : units_[unit].reduce)
+    reduced_ = program.collective(reduce_lane_, "reduce-scatter of a unit", each, {packed});
   if (replica_lane_ >= 0 && some.shares)
     shared_ = program.collective(replica_lane_, "all-reduce of a shard", units_[unit].share, {reduced_});
   if (some.copies)
-    copied_ = add_copy_to_host(program, input_, "gradients to host",
-                               shard_of(units_[unit].reduce.bytes, input_.kind.shards), {reduced_, shared_});
+    copied_ = add_copy_to_host(program, input_, "gradients to host", units_[unit].shard, {reduced_, shared_});
 }
 
 Hooks Units::hooks(const MicroBatches& some) {
@@ -223,7 +238,7 @@ Seconds zero3_forward_time(const RuleInput& input) {
   Seconds gathered, computed;
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (i >= ahead) gathered = std::max(gathered, ends[i - ahead]);
-    gathered += request_time(input.costs, units[i].gather, input.kind.first_rank);
+    for (const PlanRequest& each : units[i].gather) gathered += request_time(input.costs, each, input.kind.first_rank);
     computed = std::max(computed, gathered) + units[i].unpack + input.kind.times[i].forward;
     ends.push_back(computed);
   }

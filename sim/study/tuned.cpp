@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -306,9 +307,12 @@ class Fastest {
     if (!is_playable(own)) return;
     const auto play = evaluations_.play(own.scenario, own.spec);
     const Badness badness{unfit(own, evaluations_), time_per_sample(*play)};
-    // Of equally fast ones the scenario's own.
-    const bool own_entry = best && badness == best->badness && candidate.added.own() && !best->candidate.added.own();
-    if (!best || own_entry || badness < best->badness) best = Played{candidate, badness};
+    // Of equally fast ones the scenario's own, else the first.
+    constexpr double kRounding = 1e-9;
+    const bool as_fast =
+        best && badness.unfit == best->badness.unfit && std::abs(badness.time / best->badness.time - 1) < kRounding;
+    const bool own_entry = as_fast && candidate.added.own() && !best->candidate.added.own();
+    if (!best || own_entry || (!as_fast && badness < best->badness)) best = Played{candidate, badness};
   }
 
   /// Contention makes none faster: what is behind without it need not be played, nor what takes longer to compute.
@@ -407,9 +411,10 @@ RunResult fastest_split(const Scenario& scenario, Candidate& candidate, Ranked& 
   Candidates forms = with_other_chunks(scenario, candidate);
   if (forms.empty() && micro_batches(scenario).size() == 1) return best;
   forms.push_back(candidate);
+  const bool late = best.statistics != Statistics::kSynchronous;  // in whatever form
   for (const Entrant& each : ranked.entrants(forms)) {
     const double tokens = scenario.training.sequence_length / each.least.time;  // a second, at most
-    if (each.least.unfit > -rule.fit_probability || (!drawn && badness(best) <= std::pair(false, -tokens))) continue;
+    if (each.least.unfit > -rule.fit_probability || (!drawn && badness(best) <= std::pair(late, -tokens))) continue;
     take(each.candidate);
     if (drawn && !pads(scenario)) break;
   }
@@ -486,28 +491,36 @@ void tune_grown(const Scenario& scenario, double samples, const ScheduleSpec& dt
 }
 
 /// Of the chosen that are delayed or local the one that would win among them. One whose batch grows is there at the
-/// batch that was asked for as well. `best`: seconds a sample of the synchronous one at so many samples.
+/// batch that was asked for as well. Those whose statistics are a caveat in whatever form are tuned only where none of
+/// the others wins. `best`: seconds a sample of the synchronous one at so many samples.
 std::optional<Candidate> best_delayed(const Scenario& scenario, const std::vector<int>& chosen, Ranked& ranked,
                                       const std::function<double(double samples)>& best, const Evaluations& evaluations,
                                       const WinnerRule& rule) {
-  Candidates candidates;
-  std::vector<Contender> contenders;
-  const auto tuned = [&](Candidate& candidate) {
-    const RunResult result = fastest_split(scenario, candidate, ranked, evaluations, rule);
-    const double samples = result.samples_per_update;
-    return contender_of(result, best(samples) * samples / result.update_time.value);
-  };
+  Candidates candidates, late;
   for (const int index : chosen) {
     const ScheduleSpec& spec = scenario.schedules[static_cast<std::size_t>(index)];
     if (is_synchronous(spec)) continue;
     const RunResult written = run_schedule(scenario, spec, evaluations);
     best(written.samples_per_update);  // which is a row as well
-    candidates.push_back(as_written(scenario, static_cast<std::size_t>(index)));
+    Candidates& of = written.statistics == Statistics::kSynchronous ? candidates : late;
+    of.push_back(as_written(scenario, static_cast<std::size_t>(index)));
     if (accumulates_while_waiting(spec) && caveats_of(contender_of(written, {}), rule).batch_growth > 1)
-      candidates.push_back(at_fixed_batch(candidates.back()));
-    while (contenders.size() < candidates.size()) contenders.push_back(tuned(candidates[contenders.size()]));
+      of.push_back(at_fixed_batch(of.back()));
   }
-  const std::optional<std::size_t> winner = standing_of(contenders, rule).best();
+  std::vector<Contender> contenders;
+  const auto standing = [&] {
+    for (std::size_t i = contenders.size(); i < candidates.size(); ++i) {
+      const RunResult result = fastest_split(scenario, candidates[i], ranked, evaluations, rule);
+      const double samples = result.samples_per_update;
+      contenders.push_back(contender_of(result, best(samples) * samples / result.update_time.value));
+    }
+    return standing_of(contenders, rule);
+  };
+  std::optional<std::size_t> winner = standing().winner;
+  if (!winner) {
+    candidates.insert(candidates.end(), late.begin(), late.end());
+    winner = standing().best();
+  }
   return winner ? std::optional(candidates[*winner]) : std::nullopt;
 }
 

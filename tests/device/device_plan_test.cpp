@@ -6,10 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <utility>
 
 #include "calibration/base/names.hpp"
 #include "calibration/measure/measure_collectives.hpp"
 #include "calibration/measure/measure_session.hpp"
+#include "models/base/errors.hpp"
 #include "tests/device/device_measurement.hpp"
 #include "tests/on_host/on_host.hpp"
 #include "tests/support/step_lines.hpp"
@@ -395,6 +398,32 @@ TEST(MeasureCollectives, BeginWithWhatNcclWouldChoose) {
   const std::vector<NetworkSetting> settings = network_settings();
   EXPECT_TRUE(settings.front().algorithm.empty() && settings.front().channels == 0);
   EXPECT_EQ(settings.size(), 1u + 6 + 1 + 7);
+}
+
+// Of y (4096 x 512) = x (4096 x 256) W' the weight is stored along its inputs: TN of 512 x 4096 over 256 as BLAS has it.
+TEST(DevicePlan, ProductsOfATableAreThoseOfLinearLayers) {
+  const std::string head = "source,device,kind,dtype,batch,m,n,k,out_dtype,accumulate,pass,times\n";
+  const std::vector<ProductCase> all = products_of_table(
+      head + "s,d,gemm,bf16,1,4096,512,256,bf16,0,forward,3\ns,d,gemm,bf16,1,4096,256,512,bf16,0,input_gradient,3\n"
+             "s,d,gemm,bf16,1,512,256,4096,fp32,1,weight_gradient,3\ns,d,attention_forward,bf16,1,,,,,,forward,3\n"
+             "s,d,gemm,bf16,1,4096,512,256,bf16,0,forward,3\n",
+      "kernels.csv");
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].product, (Product{.m = 512, .n = 4096, .k = 256, .transpose_a = true}));
+  EXPECT_EQ(all[1].product, (Product{.m = 256, .n = 4096, .k = 512}));
+  EXPECT_EQ(all[2].product, (Product{.m = 256, .n = 512, .k = 4096, .transpose_b = true, .beta = 1}));
+  EXPECT_TRUE(all[2].in_place);
+  for (const auto& [row, wrong] : std::vector<std::pair<std::string, std::string>>{
+           {"s,d,gemm,bf17,1,8,8,8,bf16,0,forward,1\n", "kernels.csv:2:10: dtype: is bf17"},
+           {"s,d,gemm,bf16,1,8,8,8,bf16,0,sideways,1\n", "pass: is sideways; write forward"},
+           {"s,d,gemm,bf16,1,0,8,8,bf16,0,forward,1\n", "m: "},
+           {"s,d,attention_forward,bf16,1,,,,,,forward,1\n", "kernels.csv: has no matrix product"}})
+    try {
+      products_of_table(head + row, "kernels.csv");
+      ADD_FAILURE() << row;
+    } catch (const BadInput& error) {
+      EXPECT_NE(std::string(error.what()).find(wrong), std::string::npos) << error.what();
+    }
 }
 
 }  // namespace

@@ -180,7 +180,8 @@ TEST(Experts, ALayerComputesAndMovesWhatItsRowsNeed) {
   Random random(7);
   for (int i = 0; i < 50; ++i)
     for (const Implementation code : {Implementation::kEager, Implementation::kCompiled, Implementation::kFused}) {
-      const Case c = random_case(random, code);
+      Case c = random_case(random, code);
+      c.workload.experts_implementation = ExpertsImplementation::kEager;
       const Layer layer = c.layer();
       const double a = c.rows, h = c.h, f = c.f, e = c.experts;
       const Operator &up = find(layer, "expert up"), &down = find(layer, "expert down");
@@ -207,6 +208,28 @@ TEST(Experts, ALayerComputesAndMovesWhatItsRowsNeed) {
                                     : code == Implementation::kCompiled ? 1
                                                                         : 1 + std::floor(e / 16));
     }
+}
+
+// A rows of T tokens, bf16. Out: the tokens' rows gathered (2 A h elements), sorted (2 A h); their gradients added to
+// zeros (3 A h) and to tokens (A h + 2 T h: zeros, sums). Back: weighed 2 A h, sorted 2 A h, summed A h + T h;
+// gradients sorted 3 A h, of rows 2 A h and of weights 4 A h.
+TEST(Experts, EagerCodeSortsRowsByIndexingAndHasOneProduct) {
+  Random random(11);
+  for (int i = 0; i < 20; ++i) {
+    Case c = random_case(random, Implementation::kEager);
+    const Layer layer = c.layer();
+    const double a = c.rows, t = c.tokens, h = c.h;
+    EXPECT_EQ(find(layer, "permute").forward_bytes.value, 2 * 4 * a * h);
+    EXPECT_EQ(find(layer, "permute").backward_bytes.value, 2 * (4 * a * h + 2 * t * h));
+    EXPECT_EQ(find(layer, "unpermute").forward_bytes.value, 2 * (5 * a * h + t * h));
+    EXPECT_EQ(find(layer, "unpermute").backward_bytes.value, 2 * 9 * a * h);
+    EXPECT_EQ(find(layer, "unpermute").activations.value, 2 * a * h);  // the weights' gradients need the rows
+    EXPECT_EQ(find(layer, "expert up").forward_kernels, 1);
+    c.workload.experts_implementation = ExpertsImplementation::kEager;
+    const Layer looped = c.layer();
+    EXPECT_DOUBLE_EQ(find(looped, "expert up").forward_flops.value, find(layer, "expert up").forward_flops.value);
+    EXPECT_EQ(find(looped, "expert up").parameters, find(layer, "expert up").parameters);
+  }
 }
 
 TEST(Experts, ManyGemmsInOneKernelFillTheDeviceAndALoopDoesNot) {

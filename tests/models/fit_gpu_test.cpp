@@ -217,8 +217,18 @@ TEST_F(FitGpu, AProductNextToAMeasuredOneTakesHalfOfItsDeviation) {
   other.accumulate = true;
   EXPECT_DOUBLE_EQ(ratio(other), 1);
   other = g;
-  other.layout = GemmLayout::kAny;  // those of PyTorch
+  // Those of a framework have rows of tokens first, and take what was measured in just their sizes.
+  const Gemm linear{1, 4096, 1024, 512, Bytes{2}, Bytes{2}};
+  EXPECT_DOUBLE_EQ(ratio(linear), 1.44);
+  other = linear;
+  other.across = true;  // a weight's gradient, which is NT
   EXPECT_DOUBLE_EQ(ratio(other), 1);
+  other = linear;
+  other.m = 8192;
+  EXPECT_DOUBLE_EQ(ratio(other), 1);
+  fit.products = std::vector<MeasuredProduct>{{GemmLayout::kAny, false, 4096, 1024, 512, 1, 1.1}};
+  EXPECT_DOUBLE_EQ(ratio(linear), 1.1);
+  EXPECT_DOUBLE_EQ(ratio(g), 1);  // accocal's step has accocal's measurements
 }
 
 // Column by column, A of NN has columns of m elements, B of k, C of m. Of 16-bit elements 8 fill the 16 bytes that are

@@ -224,6 +224,25 @@ TEST(WriteProfile, ReplacesTheConstantAndKeepsTheRest) {
   EXPECT_THROW(profile_with_fits("[1]", "p.json", device, fits), ScenarioError);
 }
 
+// Three products took 1.3 times as long as the constants of all say, and still do.
+TEST(WriteProfile, KeepsWhatWasMeasuredWhereAsked) {
+  const Device device = device_named("a", 400);
+  std::vector<KernelSample> samples = samples_of(device, 30, 0, 10);
+  for (std::size_t i = 0; i < 3; ++i) samples[i].time = 1.3 * samples[i].time;
+  const std::vector<KernelFit> fits = fit_kernels(samples, {{"a", device}});
+  const Scratch scratch;
+  const std::string text = R"({"schema": "accosim.device/1", "name": "a", "architecture": "test", "sm_count": 100,
+    "power": "400 W", "memory": "80 GB", "memory_bandwidth": "2000 GB/s",
+    "memory_efficiency": 0.9, "launch_interval": "5 us", "peak": {"bf16": "300 TFLOP/s"}, "gemm_efficiency": 0.7,
+    "flash_attention_efficiency": 0.5})";
+  const Device named = load_device(scratch.write("a.json", text));
+  const Device measured =
+      load_device(scratch.write("out.json", profile_with_fits(text, "a.json", named, fits, {}, samples)));
+  for (const KernelSample& sample : samples)
+    EXPECT_NEAR(kernel_time(sample.kernel, measured, sample.dtype) / sample.time, 1, 1e-3);
+  EXPECT_FALSE(holds(profile_with_fits(text, "a.json", named, fits), "products"));
+}
+
 TEST(WriteProfile, TouchesOnlyWhatWasFitted) {
   // A profile from samples: a fit in bf16 with a ratio of a measured product, and attention of a relative.
   const Scratch scratch;

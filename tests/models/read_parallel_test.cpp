@@ -427,7 +427,7 @@ TEST_F(ReadParallel, ExpertsAreSharedWhereTheyDivideAndWhereTheyAreModelled) {
       holds(errors(R"("expert_parallel_size": 2, "tensor_parallel_size": 2, "sequence_parallel": false)").front(),
             "as Megatron-LM asks for"));
   for (const auto& [schedule, why] : std::vector<std::pair<std::string, std::string>>{
-           {R"({"name": "zero3"})", "parameters gathered in every pass"},
+           {R"({"name": "acco", "zero_stage": 3})", "parameters gathered in every pass beside a delayed step"},
            {R"({"name": "diloco"})", "replicas that make updates by themselves"},
            {R"({"name": "zero1", "offload_optimizer": true})", "an optimizer on the host"},
            {R"({"name": "zero1", "shard_group": "node"})", "shards inside nodes"}}) {
@@ -441,6 +441,12 @@ TEST_F(ReadParallel, ExpertsAreSharedWhereTheyDivideAndWhereTheyAreModelled) {
   EXPECT_TRUE(holds(imbalance("").front(), "here each has all of them"));
   EXPECT_TRUE(holds(imbalance(R"("expert_parallel_size": 2)").front(), "no rank of 2 has more"));
   EXPECT_TRUE(errors(R"("expert_parallel_size": 2)", {"/training/expert_imbalance=1.5"}).empty());
+  const auto looped = [&](const char* implementation) {
+    return errors(
+        "", {"/training/experts_implementation=eager", std::string("/training/implementation=") + implementation});
+  };
+  EXPECT_TRUE(looped("eager").empty());
+  EXPECT_TRUE(holds(looped("fused").front(), "is about eager code, and \"implementation\" is fused"));
 }
 
 TEST_F(ReadParallel, WhatIsSaidOfSharedExpertsGoesTogether) {

@@ -143,7 +143,7 @@ TEST(Stopped, ASearchNamesItsBestSoFar) {
       "accosim: stopped; of [\\d,.kMB]+ configurations (\\d+) were looked at and (\\d+) of them simulated; nothing is "
       "kept on the disk\n"
       "accosim: the best so far is .+: .+ \\(80 %: .+\\), .+ for all tokens.*\n"
-      "accosim: to repeat that: accosim (compare finetune_2x4_a100 .*--set /training/micro_batch_size=4 .*)\n"
+      "accosim: to repeat that: accosim (compare finetune_2x4_a100 .*--set /training/micro_batch_size=\\d .*)\n"
       "accosim: for a whole answer from about as many simulations: accosim advise finetune_2x4_a100 --set "
       "/training/micro_batch_size=4 --jobs 1 --budget (\\d+)\n");
   ASSERT_TRUE(std::regex_match(run.err, found, lines)) << run.err;

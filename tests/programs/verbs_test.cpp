@@ -219,6 +219,9 @@ std::map<std::string, Texts> lines_of_modes(const TemporaryFolder& folder) {
       {"plot of memory (--kind memory)", plot("memory")},
       {"plot of a sweep (--kind curve)", plot("curve")},
       {"plot of a sweep (--kind map)", plot("map")},
+      {"resolve of a framework (--for)", {"resolve", "finetune_2x4_a100", "--for", "fsdp2"}},
+      {"resolve of kernels (--kernels)", {"resolve", "finetune_2x4_a100", "--kernels"}},
+      {"resolve of a scenario", {"resolve", "finetune_2x4_a100"}},
       {"report of a run (--measured)", {"report", "machine.json", "--measured", "run.json", "-o", "r.html"}},
       {"report of a sweep's rows",
        {"report", folder.write("rows.jsonl", R"({"schema":"accosim.sweep_rows/1"})").string(), "-o", "r.html"}},
@@ -250,7 +253,7 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
         const bool chooses =
             contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts", "--nccl-choices"},
                      name) ||
-            option.needs == "--live" ||
+            option.needs == "--live" || (verb.name == "resolve" && name != "--schedule") ||
             (verb.name == "explain" && contains({"--graph", "--ladder", "--growth", "--messages"}, name));
         if (contains(mode.reads, name) || chooses) continue;
         Texts words = lines.at(line_of(verb, mode));

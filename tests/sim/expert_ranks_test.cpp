@@ -261,6 +261,21 @@ TEST(ExpertRanks, GradientsOfExpertsAreSummedByThoseThatHaveThem) {
     }
 }
 
+// Blocks that are alike ask once: of its experts each gathers and reduces 2 kHidden kInner elements of 16 / 4 experts.
+TEST(ExpertRanks, UnitsGatherExpertsAmongThoseThatHaveThem) {
+  const Costs costs = costs_of(with_experts(4), "zero3");
+  const ScheduleSpec spec = sample_schedule("zero3");
+  const double own = kExperts / 4 * 2 * kHidden * kInner;
+  EXPECT_EQ(costs.kinds[0].expert_parameters, kLayers * own);
+  const std::map<Dims, double> gathered = bytes_by(costs, spec, CollectiveKind::kAllGather);
+  ASSERT_EQ(gathered.size(), 2U);
+  EXPECT_EQ(gathered.at(with_same_experts(kIsland)), own * 2);
+  const std::map<Dims, double> reduced = bytes_by(costs, spec, CollectiveKind::kReduceScatter);
+  ASSERT_EQ(reduced.size(), 2U);
+  EXPECT_EQ(reduced.at(with_same_experts(kIsland)), own * bytes_of(spec.reduce_dtype).value);
+  EXPECT_GT(gathered.at(kIsland), 0);
+}
+
 TEST(ExpertRanks, BucketsHoldGradientsOfOneKind) {
   const Costs costs = costs_of(with_experts(4));
   ScheduleSpec spec = sample_schedule("ddp");
