@@ -92,7 +92,7 @@ std::vector<double> no_waits(const RankTimes&) { return {}; }
 
 /// Of each rank's way to the next; the times are the next one's.
 void append_links(std::vector<JsonValue>& samples, const RankPlan& plan, std::vector<RankTimes> times) {
-  std::ranges::rotate(times, times.begin() + 1);
+  std::rotate(times.begin(), times.begin() + 1, times.end());
   append_by_rank(samples, json_object({{"what", "link"}, {"bytes", plan.link_bytes}}), times, &RankTimes::link,
                  no_waits);
 }

@@ -160,6 +160,8 @@ InspectedMachine inspect_gpus(const std::vector<InspectedGpu>& gpus) {
         fmt::format("what a {} should do; name the profile of such a GPU with --profile", first.samples.device));
   machine.verdicts = verdicts_of(gpus);
   if (!first.kind || !first.kind->peak[static_cast<std::size_t>(Dtype::kBf16)]) return machine;
+  if (machine.slow())
+    machine.untold.push_back(fmt::format("what it costs a step of yours: steps are of {} on such GPUs", kNominal));
   price(machine, [&] {
     SoundMachine sound{load_scenario(kNominal, {}, asked_schedules()).scenario, false};
     std::vector<NodeGroup>& nodes = sound.scenario.cluster.nodes;
