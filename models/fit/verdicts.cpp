@@ -83,7 +83,7 @@ Alike alike_ranks(const MachineSample& sample, MachinePart part, const std::stri
     const double spread = std::log(p90 / p10) / (2 * kToTenth);
     one.errors.push_back(kMedianError * spread / std::sqrt(runs_of(sample)));
   }
-  if (part == MachinePart::kHost) one.usual = kUsualOfHosts;
+  if (part == MachinePart::kHost || sample.what == "copy") one.usual = kUsualOfHosts;
   return one;
 }
 

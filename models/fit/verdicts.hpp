@@ -39,9 +39,9 @@ struct Verdict {
   bool is_rate() const { return part == MachinePart::kLink || part == MachinePart::kBus; }
 };
 
-/// What is known of sound places before any is measured. Ranks of a machine differ by a few per cent, hand-offs and
-/// launches, which wait for a scheduler, by more. GPUs of one kind differ by 8 % from the best to the worst (Sinha et
-/// al., SC 2022).
+/// What is known of sound places before any is measured. Ranks of a machine differ by a few per cent; by more what
+/// waits for a scheduler, hand-offs and launches, and copies, twice as fast where a core's other hyperthread rests.
+/// GPUs of one kind differ by 8 % from the best to the worst (Sinha et al., SC 2022).
 struct UsualNoise {
   double spread = 0.05;  ///< standard deviation of the log of what one takes
   double least = 1.25;   ///< fewer times as slow is no fault, however sure: what nobody would look for
