@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "calibration/base/machine.hpp"
 #include "calibration/measure/measure_plan.hpp"
@@ -48,6 +51,8 @@ RankPlan plan_of(const MeasureOptions& options) {
     plan.theft_bytes = static_cast<std::int64_t>(std::max(16384.0, wanted)) / 4 * 4;
     const Seconds one = 2 * expected_time(Collective::kAllGather, plan.theft_bytes, ranks, rate);
     plan.theft_runs = std::clamp(static_cast<int>(0.1 * budget / one), 5, 100);
+    plan.link_runs = options.quick ? 3 : 6;
+    plan.link_bytes = link_bytes(rate, ranks);
   }
   return plan;
 }
@@ -55,6 +60,56 @@ RankPlan plan_of(const MeasureOptions& options) {
 void append(std::vector<JsonValue>& samples, JsonValue head, const Spread& spread) {
   put_spread(head, spread);
   samples.push_back(std::move(head));
+}
+
+/// Of what each rank does by itself: the runs of all, and the medians and percentiles of each, by which ranks are told
+/// apart. These are without what its runs waited for a processor, where `waits` says it.
+template <typename Values, typename Waits>
+void append_by_rank(std::vector<JsonValue>& samples, JsonValue head, const std::vector<RankTimes>& times,
+                    const Values& values, const Waits& waits) {
+  append(samples, std::move(head), spread_of(pooled(times, values)));
+  std::vector<double> medians, p10, p90, waited;
+  for (const RankTimes& rank : times) {
+    const std::vector<double> all = std::invoke(values, rank), wait = std::invoke(waits, rank);
+    std::vector<double> own;
+    for (std::size_t i = 0; i < wait.size(); ++i)
+      if (all[i] > wait[i]) own.push_back(all[i] - wait[i]);  // else it waited while the clock was read
+    const Spread spread = spread_of(own.empty() ? all : own);
+    medians.push_back(spread.median);
+    p10.push_back(spread.p10);
+    p90.push_back(spread.p90);
+    if (!wait.empty())
+      waited.push_back(std::accumulate(wait.begin(), wait.end(), 0.0) / static_cast<double>(wait.size()));
+  }
+  for (const auto& [key, list] : {std::pair("by_rank_s", &medians),
+                                  {"by_rank_p10_s", &p10},
+                                  {"by_rank_p90_s", &p90},
+                                  {"processor_wait_by_rank_s", &waited}})
+    if (!list->empty()) samples.back().set(key, *list);
+}
+
+std::vector<double> no_waits(const RankTimes&) { return {}; }
+
+/// Of each rank's way to the next; the times are the next one's.
+void append_links(std::vector<JsonValue>& samples, const RankPlan& plan, std::vector<RankTimes> times) {
+  std::rotate(times.begin(), times.begin() + 1, times.end());
+  append_by_rank(samples, json_object({{"what", "link"}, {"bytes", plan.link_bytes}}), times, &RankTimes::link,
+                 no_waits);
+}
+
+void append_elements(std::vector<JsonValue>& samples, const RankPlan& plan, const std::vector<RankTimes>& times) {
+  using Runs = std::vector<double> ElementTimes::*;
+  struct Kernel {
+    const char* what;
+    Runs times, waited;
+  };
+  for (std::size_t i = 0; i < plan.elements.size(); ++i)
+    for (const Kernel& kernel : {Kernel{"adamw", &ElementTimes::adamw, &ElementTimes::adamw_waited},
+                                 Kernel{"copy", &ElementTimes::copy, &ElementTimes::copy_waited}}) {
+      const auto of = [i](Runs runs) { return [i, runs](const RankTimes& one) { return one.elements[i].*runs; }; };
+      append_by_rank(samples, json_object({{"what", kernel.what}, {"elements", plan.elements[i]}}), times,
+                     of(kernel.times), of(kernel.waited));
+    }
 }
 
 std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTimes>& times) {
@@ -67,18 +122,13 @@ std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTi
            spread_of(run_times(ranks, cell.after_idle)));
     samples.back().set("processor_wait_p90_s", spread_of(waits(ranks)).p90);
   }
-  append(samples, json_object({{"what", "hand_off_start"}}), spread_of(pooled(times, &RankTimes::hand_off_start)));
-  append(samples, json_object({{"what", "hand_off_end"}}), spread_of(pooled(times, &RankTimes::hand_off_end)));
-  for (std::size_t i = 0; i < plan.elements.size(); ++i) {
-    const auto spread = [&](std::vector<double> ElementTimes::*values) {
-      return spread_of(pooled(times, [&](const RankTimes& one) { return one.elements[i].*values; }));
-    };
-    append(samples, json_object({{"what", "adamw"}, {"elements", plan.elements[i]}}), spread(&ElementTimes::adamw));
-    append(samples, json_object({{"what", "copy"}, {"elements", plan.elements[i]}}), spread(&ElementTimes::copy));
-  }
-  append(samples,
-         json_object({{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}}),
-         spread_of(pooled(times, &RankTimes::micro_batch)));
+  if (plan.link_bytes > 0) append_links(samples, plan, times);
+  append_by_rank(samples, json_object({{"what", "hand_off_start"}}), times, &RankTimes::hand_off_start, no_waits);
+  append_by_rank(samples, json_object({{"what", "hand_off_end"}}), times, &RankTimes::hand_off_end, no_waits);
+  append_elements(samples, plan, times);
+  append_by_rank(
+      samples, json_object({{"what", "micro_batch"}, {"parameters", times[0].parameters}, {"tokens", times[0].tokens}}),
+      times, &RankTimes::micro_batch, &RankTimes::micro_batch_waited);
   for (std::size_t i = 0; i < plan.lengths.size(); ++i) {
     append(samples,
            json_object({{"what", "shorter_micro_batch"},

@@ -37,6 +37,12 @@ inline constexpr Seconds kPause{0.02};
 /// (N - 1)/N bytes / rate, twice that for the all-reduce, and some latency a hop.
 Seconds expected_time(Collective what, std::int64_t bytes, int ranks, BytesPerSecond payload_rate);
 
+/// All edges of the ring are measured so many times, one after the other, each time after a few runs that do not count.
+inline constexpr int kLinkRounds = 6, kLinkWarmUp = 2;
+/// What an edge carries at a time then: 1 to 5 ms at this rate, so that all edges of a few ranks take about half a
+/// second. Whole floats.
+std::int64_t link_bytes(BytesPerSecond payload_rate, int ranks);
+
 /// Empty for one rank. The tiny all-reduce of one counter, 8 bytes, is always first.
 std::vector<Cell> plan_cells(const PlanInputs& inputs);
 

@@ -32,6 +32,18 @@ double time_of(const std::function<void()>& action) {
   return monotonic_seconds() - begin;
 }
 
+/// Adds its time, and how long of it the thread was ready and had no processor.
+void time_run(const std::function<void()>& action, std::vector<double>& times, std::vector<double>& waited) {
+  const double before = waited_for_processor();
+  times.push_back(time_of(action));
+  waited.push_back(waited_for_processor() - before);
+}
+
+/// The first run brings in pages and caches, and counts for nothing.
+void drop_first(std::initializer_list<std::vector<double>*> all) {
+  for (std::vector<double>* const each : all) each->erase(each->begin());
+}
+
 void tell(const Transport& transport, const std::string& what) {
   if (transport.rank() == 0) std::fprintf(stderr, "accocal: %s\n", what.c_str());
 }
@@ -70,6 +82,27 @@ CellTimes measure_cell(const Cell& cell, Transport& transport, std::vector<float
   return times;
 }
 
+/// Each edge of the ring alone, several rounds of all, so that what disturbs a moment is not one edge's alone. The mean
+/// of a round by the receiver's clock, from one end to another: bytes arrive in bunches, the sender's buffers take what
+/// the network has not carried yet, and a rested network lets some of it through at once.
+std::vector<double> measure_links(const RankPlan& plan, Transport& transport) {
+  std::vector<float> floats(static_cast<std::size_t>(plan.link_bytes) / sizeof(float));
+  std::vector<double> times;
+  for (int i = 0; i < kLinkRounds * transport.size(); ++i) {
+    const int from = i % transport.size();
+    transport.barrier();
+    const auto pass = [&](int runs) {
+      return time_of([&] {
+        for (int run = 0; run < runs; ++run) transport.pass(buffer_of(std::span(floats)), from);
+      });
+    };
+    pass(kLinkWarmUp);
+    const double time = pass(plan.link_runs);
+    if (transport.rank() == (from + 1) % transport.size()) times.push_back(time / plan.link_runs);
+  }
+  return times;
+}
+
 void measure_hand_off(int count, RankTimes& times) {
   constexpr double kJob = 200e-6;  // long enough for whoever waits to have gone to sleep
   CommunicationThread thread;
@@ -99,23 +132,19 @@ ElementTimes measure_elements(std::int64_t elements, int runs) {
   const std::vector<float> gradient = ramp(elements), from = gradient;
   std::vector<float> master(elements), m(elements), v(elements), to(elements);
   for (int i = 0; i <= runs; ++i) {
-    const double step = time_of([&] { adamw_step({}, 1e-3, i + 1, 0.25, gradient, master, m, v); });
-    const double copied = time_of([&] { std::ranges::copy(from, to.begin()); });
-    if (i == 0) continue;  // the pages come in
-    times.adamw.push_back(step);
-    times.copy.push_back(copied);
+    time_run([&] { adamw_step({}, 1e-3, i + 1, 0.25, gradient, master, m, v); }, times.adamw, times.adamw_waited);
+    time_run([&] { std::ranges::copy(from, to.begin()); }, times.copy, times.copy_waited);
   }
+  drop_first({&times.adamw, &times.adamw_waited, &times.copy, &times.copy_waited});
   return times;
 }
 
-std::vector<double> micro_batch_times(Workload& workload, int runs) {
+std::vector<double> micro_batch_times(Workload& workload, int runs, std::vector<double>& waited) {
   const std::vector<float> parameters = workload.initial_parameters();
   std::vector<float> gradient(workload.parameter_count());
   std::vector<double> times;
-  for (int i = 0; i <= runs; ++i) {
-    const double time = time_of([&] { workload.accumulate(parameters, i, gradient); });
-    if (i > 0) times.push_back(time);
-  }
+  for (int i = 0; i <= runs; ++i) time_run([&] { workload.accumulate(parameters, i, gradient); }, times, waited);
+  drop_first({&times, &waited});
   return times;
 }
 
@@ -124,11 +153,12 @@ void measure_micro_batches(const TrainingOptions& options, const std::vector<int
   const std::unique_ptr<Workload> workload = make_workload(options);
   times.parameters = static_cast<std::int64_t>(workload->parameter_count());
   times.tokens = static_cast<std::int64_t>(workload->samples_per_micro_batch()) * workload->tokens_per_sample();
-  times.micro_batch = micro_batch_times(*workload, runs);
+  times.micro_batch = micro_batch_times(*workload, runs, times.micro_batch_waited);
   for (const int length : lengths) {
     TrainingOptions shorter = options;
     shorter.gpt.lengths = {{length, 1}};
-    times.shorter.push_back(micro_batch_times(*make_workload(shorter), runs));
+    std::vector<double> waited;
+    times.shorter.push_back(micro_batch_times(*make_workload(shorter), runs, waited));
   }
 }
 
@@ -187,6 +217,10 @@ RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
     // Zeros: sums of sums would leave the range of a float.
     std::ranges::fill(floats, 0.0F);
     times.cells.push_back(measure_cell(cell, transport, floats));
+  }
+  if (plan.link_bytes > 0) {
+    tell(transport, fmt::format("each link alone, {} times {} bytes", kLinkRounds * plan.link_runs, plan.link_bytes));
+    times.link = measure_links(plan, transport);
   }
   transport.barrier();
   tell(transport, "hand-off between threads");

@@ -28,6 +28,8 @@ struct RankPlan {
   std::vector<int> lengths;      ///< of sequences, at which micro-batches are measured too
   std::int64_t theft_bytes = 0;  ///< size of the collectives that run while the rank computes; 0: not measured
   int theft_runs = 0;
+  std::int64_t link_bytes = 0;  ///< that go over each edge of the ring, one edge after the other; 0: not measured
+  int link_runs = 0;            ///< in a row, over each edge, in each round
 };
 
 /// When each run of a cell began and ended on this rank. The first entry is the last run of the warm-up, since the
@@ -45,8 +47,11 @@ struct ElementTimes {
   std::int64_t elements = 0;
   std::vector<double> adamw;  ///< seconds a step
   std::vector<double> copy;   ///< seconds a copy
+  /// Of these, seconds for a processor.
+  std::vector<double> adamw_waited, copy_waited;
 
-  static constexpr auto kReported = std::tuple(&ElementTimes::elements, &ElementTimes::adamw, &ElementTimes::copy);
+  static constexpr auto kReported = std::tuple(&ElementTimes::elements, &ElementTimes::adamw, &ElementTimes::copy,
+                                               &ElementTimes::adamw_waited, &ElementTimes::copy_waited);
 };
 
 /// Computation and collectives, each alone and both at the same time; seconds of each run.
@@ -70,10 +75,13 @@ struct RankTimes {
   std::int64_t parameters = 0;               ///< of its model
   std::int64_t tokens = 0;                   ///< in a micro-batch
   TheftTimes theft;
+  std::vector<double> link;                ///< seconds in which the rank before it sent it so many bytes
+  std::vector<double> micro_batch_waited;  ///< of each micro-batch, seconds for a processor
 
-  static constexpr auto kReported = std::tuple(&RankTimes::cells, &RankTimes::hand_off_start, &RankTimes::hand_off_end,
-                                               &RankTimes::elements, &RankTimes::micro_batch, &RankTimes::shorter,
-                                               &RankTimes::parameters, &RankTimes::tokens, &RankTimes::theft);
+  static constexpr auto kReported =
+      std::tuple(&RankTimes::cells, &RankTimes::hand_off_start, &RankTimes::hand_off_end, &RankTimes::elements,
+                 &RankTimes::micro_batch, &RankTimes::shorter, &RankTimes::parameters, &RankTimes::tokens,
+                 &RankTimes::theft, &RankTimes::link, &RankTimes::micro_batch_waited);
 };
 
 /// Every rank with the same plan. Rank 0 tells on the standard error what it is at.

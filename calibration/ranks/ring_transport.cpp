@@ -54,6 +54,10 @@ class Cursor {
   std::size_t left_ = 0;
 };
 
+std::span<std::byte> bytes_in(Buffer data) {
+  return {static_cast<std::byte*>(data.data), data.count * size_of(data.type)};
+}
+
 constexpr int kSocketBuffer = 1 << 20;
 constexpr std::uint64_t kMagic = 0x6163636f2d726e67;  // "acco-rng"
 
@@ -218,12 +222,20 @@ void RingTransport::all_reduce(Buffer data) {
 }
 
 void RingTransport::broadcast(Buffer data, int root) {
-  const std::span<std::byte> all{static_cast<std::byte*>(data.data), data.count * size_of(data.type)};
+  const std::span<std::byte> all = bytes_in(data);
   Stream stream;
   stream.what = "broadcast";
   if (seat_.rank == root) stream.head = all.size();
   if (next() != root) stream.out.add(all);
   if (seat_.rank != root) stream.in.add(all);
+  if (seat_.size > 1) run(stream);
+}
+
+void RingTransport::pass(Buffer data, int from) {
+  Stream stream;
+  stream.what = "pass";
+  if (seat_.rank == from) stream.out.add(bytes_in(data)), stream.head = stream.out.left();
+  if (previous() == from) stream.in.add(bytes_in(data));
   if (seat_.size > 1) run(stream);
 }
 

@@ -31,6 +31,7 @@ class RingTransport : public Transport {
   void reduce_scatter(Buffer data) override;
   void all_gather(Buffer data) override;
   void broadcast(Buffer data, int root) override;
+  void pass(Buffer data, int from) override;
   void barrier() override;
 
  private:

@@ -68,6 +68,9 @@ class Transport {
   /// Every rank's own shard goes to all.
   virtual void all_gather(Buffer data) = 0;
   virtual void broadcast(Buffer data, int root) = 0;
+  /// What rank `from` has goes to the rank after it; what any other's buffer then holds is not said. Ranks that neither
+  /// send nor receive need not wait.
+  virtual void pass(Buffer data, int from) { broadcast(data, from); }
   virtual void barrier() = 0;
 };
 

@@ -52,8 +52,10 @@ MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advic
   read.kind = network.one_of("kind", {"loopback", "paced", "netns"}, "");
   read.rates = network.numbers("rates_bytes_per_s", kRate, kMostMeasuredRanks);
   read.bursts = network.numbers("burst_bytes", kBurst, kMostMeasuredRanks);
-  network.numbers("payload_bytes_per_s", kPayload, kMostMeasuredRanks);
-  for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &read.rates), {"burst_bytes", &read.bursts}})
+  read.payloads = network.numbers("payload_bytes_per_s", kPayload, kMostMeasuredRanks);
+  for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &read.rates),
+                                 {"burst_bytes", &read.bursts},
+                                 {"payload_bytes_per_s", &read.payloads}})
     if (network.good(key) && ranks > 0 && !all->empty() && all->size() != static_cast<std::size_t>(ranks))
       network.fail(key, fmt::format("lists {} for {} ranks; {}", all->size(), ranks, advice));
   return read;

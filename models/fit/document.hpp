@@ -29,9 +29,10 @@ std::vector<std::string> json_files_in(const std::string& directory, std::error_
 inline constexpr int kMostMeasuredRanks = 1024;  ///< as many as a cluster may have node groups
 
 struct MeasuredNetwork {
-  std::string kind;            ///< loopback, paced or netns
-  std::vector<double> rates;   ///< one a rank, B/s; empty where nothing limits
-  std::vector<double> bursts;  ///< of each rank's token bucket, B; empty where there is none
+  std::string kind;              ///< loopback, paced or netns
+  std::vector<double> rates;     ///< one a rank, B/s; empty where nothing limits
+  std::vector<double> bursts;    ///< of each rank's token bucket, B; empty where there is none
+  std::vector<double> payloads;  ///< of each rate what is payload, B/s; empty: not told
 };
 
 /// The network between `ranks` ranks (0: unknown number). `advice` tells the user what to do about a list of rates or

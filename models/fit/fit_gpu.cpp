@@ -379,8 +379,8 @@ void look_at_repeats(const GpuSamples& samples, GpuFit& fit) {
 
 std::optional<KnownGpu> known_gpu(const std::string& device) {
   static const std::map<std::string, KnownGpu> kAll = {
-      {"NVIDIA H100 80GB HBM3", {"H100-SXM", true}},       {"NVIDIA H200", {"H100-SXM", false}},
-      {"NVIDIA H100 PCIe", {"H100-PCIe", true}},           {"NVIDIA H100 NVL", {"H100-PCIe", false}},
+      {"NVIDIA H100 80GB HBM3", {"H100-SXM", true}},       {"NVIDIA H200", {"H100-SXM", false, "H200-SXM"}},
+      {"NVIDIA H100 PCIe", {"H100-PCIe", true}},           {"NVIDIA H100 NVL", {"H100-PCIe", false, "H100-NVL"}},
       {"NVIDIA GH200 480GB", {"GH200-96GB", true}},        {"NVIDIA GH200 120GB", {"GH200-96GB", true}},
       {"NVIDIA A100-SXM4-40GB", {"A100-SXM4-40GB", true}}, {"NVIDIA A100-SXM4-80GB", {"A100-SXM4-80GB", true}},
       {"NVIDIA A100-PCIE-40GB", {"A100-PCIE-40GB", true}}, {"NVIDIA A100 80GB PCIe", {"A100-PCIE-80GB", true}},

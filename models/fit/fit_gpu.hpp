@@ -52,6 +52,7 @@ struct GpuFit {
 struct KnownGpu {
   std::string profile;
   bool same = true;
+  std::string own{};  ///< where that is a relative's, the shipped profile of this very GPU, for which less was measured
 };
 std::optional<KnownGpu> known_gpu(const std::string& device);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "models/base/quantity.hpp"
@@ -39,12 +40,21 @@ const std::vector<std::pair<std::string, const char*>>& kinds() {
                                                                         {"micro_batch", "parameters"},
                                                                         {"shorter_micro_batch", "parameters"},
                                                                         {"theft", "bytes"},
+                                                                        {"link", "bytes"},
                                                                         {"hand_off_start", nullptr},
                                                                         {"hand_off_end", nullptr}};
   return kAll;
 }
 
-MachineSample read_sample(ObjectReader& reader) {
+/// A list of one number a rank, which may be absent.
+std::vector<double> read_by_rank(ObjectReader& reader, const char* key, const Range& range, int ranks) {
+  std::vector<double> all = reader.numbers(key, range, kMostMeasuredRanks);
+  if (reader.good(key) && ranks > 0 && !all.empty() && all.size() != static_cast<std::size_t>(ranks))
+    reader.fail(key, fmt::format("lists {} for {} ranks; measure again", all.size(), ranks));
+  return all;
+}
+
+MachineSample read_sample(ObjectReader& reader, int ranks) {
   MachineSample sample;
   std::vector<std::string> names;
   for (const auto& [name, of] : kinds()) names.push_back(name);
@@ -59,6 +69,14 @@ MachineSample read_sample(ObjectReader& reader) {
   sample.p90 = Seconds{reader.number("p90_s", kSpread)};
   sample.runs = reader.integer("runs", 1, kMaxInteger);
   check_median(reader, sample.median, sample.p10, sample.p90);
+  for (const auto& [key, all, range] : {std::tuple("by_rank_s", &sample.by_rank, kTime),
+                                        {"by_rank_p10_s", &sample.by_rank_p10, kSpread},
+                                        {"by_rank_p90_s", &sample.by_rank_p90, kSpread},
+                                        {"processor_wait_by_rank_s", &sample.waited_by_rank, kSpread}}) {
+    *all = read_by_rank(reader, key, range, ranks);
+    if (reader.good() && all->size() != sample.by_rank.size() && !all->empty())
+      reader.fail(key, "needs by_rank_s beside it; measure again");
+  }
   for (const char* key : {"processor_wait_p90_s", "collective_alone_s", "compute_alone_s"})
     if (reader.has(key)) reader.number(key, kSpread);
   for (const char* key : {"compute_slowdown", "collective_slowdown"})
@@ -82,10 +100,11 @@ void read_samples(ObjectReader& top, MachineSamples& samples) {
     const MeasuredNetwork read = read_network(network, samples.ranks, "measure again");
     samples.network = read.kind;
     samples.rates = read.rates;
+    samples.payloads = read.payloads;
     samples.bursts = read.bursts;
   });
   read_objects(top, "samples", 1, kMostSamples,
-               [&](ObjectReader& sample) { samples.samples.push_back(read_sample(sample)); });
+               [&](ObjectReader& sample) { samples.samples.push_back(read_sample(sample, samples.ranks)); });
   pass_over(top, {"compiler", "transport"});
 }
 

@@ -11,12 +11,17 @@
 namespace accosim {
 
 struct MachineSample {
-  std::string what;         ///< reduce_scatter, all_gather, all_reduce, adamw, copy, micro_batch, hand_off_start...
-  double amount = 0;        ///< bytes of a collective's whole buffer; elements; parameters of a micro-batch's model
+  std::string what;   ///< reduce_scatter, all_gather, all_reduce, adamw, copy, micro_batch, hand_off_start, link...
+  double amount = 0;  ///< bytes of a collective's whole buffer, over a link; elements; parameters of a
+                      ///< micro-batch's model
   bool after_idle = false;  ///< of a collective: started after a pause, with the network at rest
   Seconds median, p10, p90;
   int runs = 0;
   double tokens = 0;  ///< of a micro-batch
+  /// Of each rank median, 10th and 90th percentile, s; of a link those of its way to the next rank, of kernels without
+  /// what they waited for a processor. Empty: not told, as by an older accocal.
+  std::vector<double> by_rank{}, by_rank_p10{}, by_rank_p90{};
+  std::vector<double> waited_by_rank{};  ///< of kernels, s for a processor, in the mean; empty: not told
 };
 
 struct MachineSamples {
@@ -25,6 +30,7 @@ struct MachineSamples {
   int cores = 0, ranks = 0;
   double idle_before = 0, idle_after = 0;  ///< idle share of all cores' time, before and after the measurement
   std::vector<double> rates;               ///< one a rank, B/s; empty where nothing limits
+  std::vector<double> payloads;            ///< of each of them what is payload, B/s; empty: not told
   std::vector<double> bursts;              ///< of each rank's token bucket, B; empty where there is none
   std::vector<MachineSample> samples;
 };

@@ -16,8 +16,6 @@ namespace accosim {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-// Published tables of networks that work lie within these (network_doubt_test.cpp).
-constexpr double kLargeTooSlow = 2, kSmallTooSlow = 3;
 
 /// What the kind's own constants predict, whatever the cluster's file says of them.
 Seconds usual_time(CollectiveQuery query) {

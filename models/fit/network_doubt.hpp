@@ -9,6 +9,9 @@
 
 namespace accosim {
 
+/// So many times as long as is usual, from 1 MiB and below. Published tables of networks that work lie within these.
+inline constexpr double kLargeTooSlow = 2, kSmallTooSlow = 3;
+
 /// A size that takes much longer than the constants of the kind predict.
 struct SlowCollective {
   MeasuredCollective measured;

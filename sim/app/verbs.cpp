@@ -17,6 +17,7 @@ std::vector<Verb> all_verbs() {
           list_verb(),
           fit_verb(),
           import_verb(),
+          inspect_verb(),
           validate_verb(),
           completion_verb(),
           man_verb(),

@@ -17,6 +17,7 @@ Verb advise_verb();
 Verb sweep_verb();
 Verb merge_verb();
 Verb resolve_verb();
+Verb inspect_verb();
 Verb list_verb();
 Verb fit_verb();
 Verb import_verb();

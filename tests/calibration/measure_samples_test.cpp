@@ -52,6 +52,15 @@ TEST(MeasurePlan, SizesAskedForAreMeasuredWhateverTheyTake) {
   EXPECT_TRUE(plan_cells(inputs).empty());
 }
 
+TEST(MeasurePlan, AllLinksTakeAFewTenthsOfASecond) {
+  // 2 ranks x 36 runs in 0.5 s are 6.9 ms each, above the most: 5 ms at 24 MB/s; 5 ranks 2.7778 ms. 64 ranks: 1 ms, the
+  // least, at what loopback is taken to carry, 500 MB/s. A slow network sends whole packets all the same.
+  EXPECT_EQ(link_bytes({24e6}, 2), 120'000);
+  EXPECT_EQ(link_bytes({24e6}, 5), 66'664);
+  EXPECT_EQ(link_bytes({1e12}, 64), 500'000);
+  EXPECT_EQ(link_bytes({1e5}, 2), 16'384);
+}
+
 TEST(MeasurePlan, TheWarmUpSpendsTheCredit) {
   PlanInputs inputs{.ranks = 4, .payload_rate = BytesPerSecond{24e6}, .credit = 50'000, .bytes = {16'000, 1'000'000}};
   // A run of 16 kB sends 12 kB: 2 * 50 / 12 = 8.3 runs. One of 1 MB sends 750 kB. After an idle time the credit is
@@ -98,16 +107,17 @@ TEST(MeasureSamples, TimesTravelUnchanged) {
   RankTimes times{.cells = {{{0.1, 1 / 3.0}, {12345.678901234567, 2}, {0, 1e-9}}},
                   .hand_off_start = {1e-6},
                   .hand_off_end = {2e-6},
-                  .elements = {{5, {0.5}, {0.25}}},
+                  .elements = {{5, {0.5}, {0.25}, {0.0625}, {}}},
                   .micro_batch = {0.125},
                   .shorter = {{4, 8}},
                   .parameters = 7,
                   .tokens = 64,
-                  .theft = {{1}, {2}, {3}, {4}}};
+                  .theft = {{1}, {2}, {3}, {4}},
+                  .link = {16},
+                  .micro_batch_waited = {32}};
   const std::string text =
-      "1 2 0.1 0.3333333333333333 2 12345.678901234567 2 2 0 1e-09 1 1e-06 1 2e-06 1 5 1 0.5 1 0.25 1 0.125 1 2 4 8 7 "
-      "64 "
-      "1 1 1 2 1 3 1 4 ";
+      "1 2 0.1 0.3333333333333333 2 12345.678901234567 2 2 0 1e-09 1 1e-06 1 2e-06 1 5 1 0.5 1 0.25 1 0.0625 0 1 "
+      "0.125 1 2 4 8 7 64 1 1 1 2 1 3 1 4 1 16 1 32 ";
   EXPECT_EQ(report_of(times), text);
   EXPECT_EQ(report_of(read_report<RankTimes>(text)), text);
 }

@@ -46,6 +46,16 @@ TEST(RingTransport, SumsAreRightByHand) {
       EXPECT_EQ(sum, sums[ranks - 1]) << ranks << " ranks";
 }
 
+TEST(RingTransport, PassesToTheNextRankAlone) {
+  // Each rank holds its number; rank 2 passes its own to rank 0, which the others neither wait for nor see.
+  const std::vector<std::string> own = reports(ranks_on_loopback(3), [](Transport& transport) {
+    std::vector<double> values(1000, transport.rank());
+    transport.pass(buffer_of(std::span(values)), 2);
+    return text_of({values.front(), values.back()});
+  });
+  EXPECT_EQ(own, (std::vector<std::string>{"2 2 ", "1 1 ", "2 2 "}));
+}
+
 TEST(RingTransport, AShardIsSummedWhereItBelongs) {
   // 5 elements over 3 ranks: slices of 2, so the shards are {0, 1}, {2, 3} and {4}; each rank adds 1, 2 and 3 times.
   const std::vector<std::string> own = reports(ranks_on_loopback(3), [](Transport& transport) {

@@ -20,6 +20,7 @@
 #include "models/spec/shipped.hpp"
 #include "reports/console.hpp"
 #include "reports/evidence/fit_text.hpp"
+#include "reports/evidence/inspection_text.hpp"
 #include "reports/evidence/live_report.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "sim/evidence/measured_timeline.hpp"
@@ -121,6 +122,8 @@ void read_machine(const std::string& text) {
   std::ostringstream page;
   write_machine_fit(page, samples, fit);
   require_printable(page.str(), "a page");
+  print_terminal(page, inspection_document({inspect_machine(samples, "input")}), {});
+  require_printable(page.str(), "an inspection");
   const std::string written = machine_scenario(samples, fit);
   require_printable(written, "a machine");
   require_loads("a machine", [&] { load_scenario(scratch_file("machine.json", written), {}); });
@@ -129,6 +132,9 @@ void read_machine(const std::string& text) {
 void read_gpu(const std::string& text) {
   is_gpu_samples(text);
   const GpuSamples samples = read_gpu_samples(text, "input");
+  std::ostringstream inspected;
+  print_terminal(inspected, inspection_document({inspect_gpus({{"input", samples, load_device("H100-SXM")}})}), {});
+  require_printable(inspected.str(), "an inspection");
   if (!is_one_in(16, text)) return;
   const GpuFit fit = fit_gpu(samples, known_gpu(samples.device) ? "" : "H100-SXM");
   std::ostringstream page;

@@ -230,6 +230,10 @@ TEST(MachineSamples, WhatIsMissingIsSaid) {
   EXPECT_TRUE(holds(machine_error_of(without(samples_text(), "\"all_gather\"", "\"all_gathr\"")),
                     "did you mean \"all_gather\"?"));
   EXPECT_TRUE(holds(machine_error_of(without(samples_text(), "[1e7, 1e7]", "[1e7]")), "lists 1 for 2 ranks"));
+  EXPECT_TRUE(holds(machine_error_of(without(samples_text(), "\"runs\": 5", "\"runs\": 5, \"by_rank_s\": [1]")),
+                    "/samples/0/by_rank_s: lists 1 for 2 ranks"));
+  EXPECT_TRUE(holds(machine_error_of(without(samples_text(), "\"runs\": 5", "\"runs\": 5, \"by_rank_p10_s\": [1, 1]")),
+                    "/samples/0/by_rank_p10_s: needs by_rank_s beside it"));
   EXPECT_TRUE(holds(machine_error_of(without(samples_text(), "\"runs\": 5", "\"runs\": 0")),
                     "/samples/0/runs: is 0; write a whole"));
 }

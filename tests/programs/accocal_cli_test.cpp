@@ -85,13 +85,16 @@ TEST(AccocalMeasure, WritesSamplesOfEveryPart) {
     EXPECT_LE(sample["p10_s"].number(), sample["median_s"].number()) << name;
     EXPECT_LE(sample["median_s"].number(), sample["p90_s"].number()) << name;
     EXPECT_GE(sample["runs"].number(), 2) << name;
+    for (const char* key : {"by_rank_s", "by_rank_p10_s", "by_rank_p90_s", "processor_wait_by_rank_s"})
+      EXPECT_TRUE(!sample.contains(key) || sample[key].size() == 2) << name << " " << key;
   }
   std::vector<std::string> expected{"all_reduce 8", "all_reduce 8 after idle"};
   for (const char* bytes : {"65536", "4000"})
     for (const char* what : {"reduce_scatter ", "all_gather ", "all_reduce "})
       for (const char* idle : {"", " after idle"}) expected.push_back(std::string(what) + bytes + idle);
-  for (const char* name : {"hand_off_start", "hand_off_end", "adamw 65536", "copy 65536", "adamw 1048576",
-                           "copy 1048576", "adamw 4194304", "copy 4194304", "micro_batch", "theft"})
+  // Links at a time 5 ms of the slower rank's rate.
+  for (const char* name : {"link 312500", "hand_off_start", "hand_off_end", "adamw 65536", "copy 65536",
+                           "adamw 1048576", "copy 1048576", "adamw 4194304", "copy 4194304", "micro_batch", "theft"})
     expected.push_back(name);
   EXPECT_EQ(seen, expected);
   const Json theft = document["samples"].back();

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every command that README.md and the how-to pages about LoRA and timed steps show ends well when it is typed as it stands: those
+# Every command that README.md and the how-to pages about LoRA, timed steps and sound machines show ends well when it is typed as it stands: those
 # of code blocks and of the table, with the scenario or the table that each tells to write. Left out: what installs, what makes packages, and the validations, which others run.
 #   readme_commands_test.sh PROGRAM ROOT
 set -eu
@@ -7,10 +7,11 @@ program=$(realpath -- "$1") root=$(realpath -- "$2")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-ln -s "$root/scenarios" "$root/reports" .
+ln -s "$root/scenarios" "$root/reports" "$root/calibration" .
 ln -s "$program" accosim
 unset ACCOSIM_DATA_DIR
 lora=$root/scenarios/how-to/lora.md steps=$root/scenarios/how-to/your-steps.md
+sound=$root/scenarios/how-to/is-my-machine-sound.md
 sed -nE '/^ +scenario,/,/^$/ s/^ +//p' "$steps" >steps.csv
 for page in "$root/README.md:mine" "$lora:lora"; do
   awk '/^ +\{"model"/ { on = 1 } on { print } /accosim\.scenario\/1/ { on = 0 }' "${page%:*}" >"${page##*:}.json"
@@ -21,9 +22,9 @@ done
 
 # A command a line: a block's, its continuations joined, and what stands in backticks in a table.
 {
-  sed -nE '/^ +\.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md" "$lora" "$steps"
+  sed -nE '/^ +\.\/acco/ { :more; /\\$/ { N; s/ *\\\n */ /; b more }; s/^ +//; p }' "$root/README.md" "$lora" "$steps" "$sound"
   sed -nE '/^\|/ { s/[^`]*`(\.\/acco[^`]*)`[^`]*/\1\n/g; p }' "$root/README.md" | grep '^./acco'
-} | grep -vE -e '--live|validate( --markdown)?$' >commands
+} | grep -vE -e '--live|validate( --markdown)?$|^./accocal' >commands
 ran=0
 while IFS= read -r command; do
   if ! bash -c "$command" </dev/null >said 2>&1; then

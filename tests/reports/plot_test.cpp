@@ -16,6 +16,7 @@
 #include "models/draw/looks.hpp"
 #include "reports/human.hpp"
 #include "reports/plot/figures_csv.hpp"
+#include "reports/plot/nodes_svg.hpp"
 #include "reports/plot/pictures.hpp"
 #include "reports/plot/series.hpp"
 #include "reports/plot/timeline_svg.hpp"
@@ -155,11 +156,28 @@ std::string pipeline_picture(const PlotHeading& heading, const std::vector<Pipel
   return pipeline_svg(heading, charts, std::vector<RunResult>(charts.size()), style);
 }
 
+/// Five ranks in a ring, of which the second is slow and so is the link of the third.
+InspectedMachine inspected(const std::string& name) {
+  InspectedMachine machine;
+  machine.name = machine.title = name;
+  machine.places.assign(5, name);
+  machine.ring = true;
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    machine.verdicts.push_back(
+        {MachinePart::kKernels, "micro_batch", name, name, rank, 1, 1, rank == 1 ? 3.0 : 1, 1.5});
+    machine.verdicts.push_back({MachinePart::kLink, "link", name, name, rank, 25e6, 25e6, rank == 2 ? 2.0 : 1, 1.5});
+  }
+  return machine;
+}
+
 std::vector<std::string> all_pictures(const std::string& name, const PlotStyle& style) {
   const PlotHeading heading{name, name};
-  return {timeline_svg(example(name), style), breakdown_svg(heading, breakdowns(name), style),
-          memory_svg(heading, bars(name), style), ladder_svg(heading, example_ladder(name), style),
-          pipeline_picture(heading, pipelines(name), style)};
+  return {timeline_svg(example(name), style),
+          breakdown_svg(heading, breakdowns(name), style),
+          memory_svg(heading, bars(name), style),
+          ladder_svg(heading, example_ladder(name), style),
+          pipeline_picture(heading, pipelines(name), style),
+          nodes_svg(heading, {inspected(name)}, style)};
 }
 
 /// Where a text would run over the picture's edges or into the next column, by the widths of the wider fonts.
@@ -192,6 +210,15 @@ TEST(Pictures, AreXmlInsideTheirEdgesWhateverTheNames) {
           EXPECT_EQ(svg.find("<script"), std::string::npos);
           expect_inside(svg, width);
         }
+}
+
+TEST(Pictures, NodesSayWhatIsSlow) {
+  const std::vector<std::string> texts = texts_in_svg(nodes_svg({"a", "b"}, {inspected("rank")}, {Theme::kLight, 800}));
+  EXPECT_EQ(std::ranges::count(texts, "rank"), 6);   // the machine's name, and five boxes
+  EXPECT_EQ(std::ranges::count(texts, "sound"), 5);  // four boxes and the legend
+  EXPECT_EQ(std::ranges::count(texts, "kernels 3.00x"), 1);
+  EXPECT_EQ(std::ranges::count(texts, "25.0 MB/s"), 4);
+  EXPECT_EQ(std::ranges::count(texts, "25.0 MB/s, 2.00x"), 1);
 }
 
 TEST(Pictures, ThePipelineHasARowAStageAndTheNumbersOfItsMicroBatches) {

@@ -22,7 +22,6 @@
 #include "models/base/system_words.hpp"
 #include "models/base/text.hpp"
 #include "models/base/whole_file.hpp"
-#include "models/draw/svg.hpp"
 
 namespace accosim {
 namespace {
@@ -97,6 +96,19 @@ std::string converted(const std::string& svg, const std::string& format, double 
 }
 
 }  // namespace
+
+Option theme_option() {
+  return {.names = "--theme",
+          .help = "Colours: light, dark, or print (greys and patterns)",
+          .value = std::string("light"),
+          .choices = {"light", "dark", "print"},
+          .default_shown = true};
+}
+
+Theme theme_of(const Arguments& arguments) {
+  const std::string& theme = arguments.text("--theme");
+  return theme == "light" ? Theme::kLight : theme == "dark" ? Theme::kDark : Theme::kPrint;
+}
 
 void check_picture(const std::string& path, const std::string& csv, const std::vector<std::string>& inputs,
                    bool force) {

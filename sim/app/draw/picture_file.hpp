@@ -5,7 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "models/draw/svg.hpp"
+#include "sim/app/verb.hpp"
+
 namespace accosim {
+
+/// --theme.
+Option theme_option();
+Theme theme_of(const Arguments& arguments);
 
 /// Before the work: throws BadInput where the name says no picture or the file may not be replaced, as
 /// check_outputs(); `csv` may be empty. BadEnvironment where it needs a program that is not installed.

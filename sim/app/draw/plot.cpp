@@ -79,11 +79,7 @@ std::vector<Option> picture_options() {
                   "numbers",
                   true),
       file_option("--csv", "Write the numbers of the picture too"),
-      {.names = "--theme",
-       .help = "Colours: light, dark, or print (greys and patterns)",
-       .value = std::string("light"),
-       .choices = {"light", "dark", "print"},
-       .default_shown = true},
+      theme_option(),
       {.names = "--width",
        .help = fmt::format("Pixels, or millimetres in print (82.5mm), or the name of a journal's width: {}. Letters "
                            "are 7 points or more there; a .png of millimetres has 300 dots an inch",
@@ -103,11 +99,7 @@ Option intervals_option() {
 }
 
 PlotStyle style_of(const Arguments& arguments) {
-  const std::string& theme = arguments.text("--theme");
-  PlotStyle style{theme == "light"  ? Theme::kLight
-                  : theme == "dark" ? Theme::kDark
-                                    : Theme::kPrint,
-                  width_of(arguments.text("--width")).first};
+  PlotStyle style{theme_of(arguments), width_of(arguments.text("--width")).first};
   const Argument& title = arguments.all.at("--title");
   if (title.given) style.title = arguments.text("--title");
   const auto intervals = arguments.all.find("--no-intervals");
