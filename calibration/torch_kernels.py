@@ -127,7 +127,7 @@ def main(arguments):
         try:
             writer.writerow({**row, "time_us": f"{1e6 * time_of(row, device):.2f}"})
             sys.stdout.flush()
-        except (RuntimeError, NotImplementedError) as error:
+        except (RuntimeError, NotImplementedError, AttributeError) as error:
             what = ",".join(value for value in row.values() if value)
             print(f"row {number} left out ({what}): {str(error).splitlines()[0]}", file=sys.stderr)
     return 0
