@@ -43,8 +43,8 @@ struct CellTimes {
 
 struct ElementTimes {
   std::int64_t elements = 0;
-  std::vector<double> adamw;  ///< seconds a step
-  std::vector<double> copy;   ///< seconds a copy
+  std::vector<double> adamw{};  ///< seconds a step
+  std::vector<double> copy{};   ///< seconds a copy
 
   static constexpr auto kReported = std::tuple(&ElementTimes::elements, &ElementTimes::adamw, &ElementTimes::copy);
 };

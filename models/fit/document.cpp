@@ -48,10 +48,9 @@ std::vector<std::string> json_files_in(const std::string& directory, std::error_
 
 MeasuredNetwork read_network(ObjectReader& network, int ranks, const char* advice) {
   constexpr Range kRate{1e3, 1e18}, kPayload{1, 1e18}, kBurst{0, 1e18};
-  MeasuredNetwork read;
-  read.kind = network.one_of("kind", {"loopback", "paced", "netns"}, "");
-  read.rates = network.numbers("rates_bytes_per_s", kRate, kMostMeasuredRanks);
-  read.bursts = network.numbers("burst_bytes", kBurst, kMostMeasuredRanks);
+  MeasuredNetwork read{.kind = network.one_of("kind", {"loopback", "paced", "netns"}, ""),
+                       .rates = network.numbers("rates_bytes_per_s", kRate, kMostMeasuredRanks),
+                       .bursts = network.numbers("burst_bytes", kBurst, kMostMeasuredRanks)};
   network.numbers("payload_bytes_per_s", kPayload, kMostMeasuredRanks);
   for (const auto& [key, all] : {std::pair("rates_bytes_per_s", &read.rates), {"burst_bytes", &read.bursts}})
     if (network.good(key) && ranks > 0 && !all->empty() && all->size() != static_cast<std::size_t>(ranks))

@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/delayed.hpp"
@@ -27,12 +25,12 @@ namespace {
 
 /// A set of parameters as it is gathered and reduced.
 struct Unit {
-  Seconds unpack;      ///< copy of the gathered buffer into the parameters
-  Seconds pack;        ///< copy of the gradients into the buffer that is reduced, in its dtype
-  PlanRequest gather;  ///< of its parameters
-  PlanRequest reduce;  ///< of its gradients
-  PlanRequest share;   ///< all-reduce of the shard across nodes, in hybrid sharding
-  bool stays = false;  ///< gathered from forward to backward
+  Seconds unpack{};      ///< copy of the gathered buffer into the parameters
+  Seconds pack{};        ///< copy of the gradients into the buffer that is reduced, in its dtype
+  PlanRequest gather{};  ///< of its parameters
+  PlanRequest reduce{};  ///< of its gradients
+  PlanRequest share{};   ///< all-reduce of the shard across nodes, in hybrid sharding
+  bool stays = false;    ///< gathered from forward to backward
 };
 
 std::vector<Unit> units_of(const RuleInput& input) {
@@ -169,8 +167,7 @@ void Units::after_backward(ProgramBuilder& program, int unit, const MicroBatches
 
 Hooks Units::hooks(const MicroBatches& some) {
   begin();
-  Hooks hooks;
-  hooks.in_pieces = true;
+  Hooks hooks{.in_pieces = true};
   hooks.before.stands = [gathers = some.gathers](Pass pass, int, int tensor) {
     return tensor == 0 && (gathers || pass != Pass::kForward);
   };
