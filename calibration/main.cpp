@@ -39,7 +39,7 @@ namespace {
 struct LaunchArguments {
   int ranks = 4;
   std::string network = "loopback";
-  std::vector<std::string> rates;
+  std::vector<std::string> rates{};
   double timeout = 60;
 };
 
@@ -421,9 +421,8 @@ ExitCode run_converge(const ConvergeArguments& arguments, const std::string& com
        {"--markdown's curves of the larger model", larger_svg.string(), drawing}},
       {arguments.options.data}, arguments.force);
   const auto say = [](const std::string& line) { tell("accocal: ", line); };
-  LaunchArguments launch;
-  launch.ranks = arguments.options.ranks;
-  launch.network = arguments.network.empty() ? "loopback" : arguments.network;
+  LaunchArguments launch{.ranks = arguments.options.ranks,
+                         .network = arguments.network.empty() ? "loopback" : arguments.network};
   const LaunchOptions launched = launch_options(launch);  // a wrong network is told before the work
   ConvergenceReport report = converge(arguments.options, say);
   if (!arguments.network.empty()) {

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "models/base/text.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
 #include "sim/evaluation/chosen.hpp"

@@ -15,14 +15,11 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/text.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/human.hpp"
-#include "reports/metric_text.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/evaluation/chosen.hpp"
 

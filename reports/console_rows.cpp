@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "models/base/text.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "reports/human.hpp"
 

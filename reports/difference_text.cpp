@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/json_list.hpp"
-#include "models/base/text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -143,7 +141,7 @@ void add_settings(Document& document, const SettingDifferences& settings) {
 
 JsonValue settings_json(const SettingDifferences& settings) {
   return json_object({{"all_recorded", settings.whole},
-                      {"differ", json_list(settings.differ, [](const SettingDifference& one) {
+                      {"differ", mapped<JsonValue>(settings.differ, [](const SettingDifference& one) {
                          return json_object({{"setting", one.setting}, {"a", one.values[0]}, {"b", one.values[1]}});
                        })}});
 }
@@ -156,7 +154,7 @@ JsonValue figure_json(const FigureDifference& figure, const std::string& unit, b
   };
   JsonValue json = json_object({});
   values(json, figure.value);
-  json.set("parts", json_list(figure.parts, [&](const DifferencePart& part) {
+  json.set("parts", mapped<JsonValue>(figure.parts, [&](const DifferencePart& part) {
              JsonValue one = json_object({{"name", part.name}});
              values(one, part.value);
              one.set("share", share_of(part.difference(), figure));
@@ -195,7 +193,7 @@ Document differences_document(const Differences& differences, const std::array<C
 
 JsonValue differences_json(const Differences& differences, const std::array<ComparedFile, 2>& files) {
   const auto file = [](const ComparedFile& one) { return json_object({{"file", one.name}, {"holds", one.holds}}); };
-  JsonValue schedules = json_list(differences.schedules, [&](const ScheduleDifference& one) {
+  JsonValue schedules = mapped<JsonValue>(differences.schedules, [&](const ScheduleDifference& one) {
     JsonValue json = json_object({{"a", one.label[0]}, {"b", one.label[1]}});
     json.set("update_time", figure_json(one.update_time, "s", differences.of_traces));
     if (differences.of_traces) return json;

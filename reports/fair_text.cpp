@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/json_list.hpp"
-#include "models/base/text.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -104,8 +102,8 @@ void add_fair_comparison(Document& document, const FairComparison& fair) {
 }
 
 JsonValue fair_baselines_json(const FairComparison& fair) {
-  return json_list(fair.baselines, [](const FairBaseline& each) {
-    JsonValue shares = json_list(each.shares, [](const Share& share) {
+  return mapped<JsonValue>(fair.baselines, [](const FairBaseline& each) {
+    JsonValue shares = mapped<JsonValue>(each.shares, [](const Share& share) {
       return json_object({{"group", share.group},
                           {"device", share.device},
                           {"gpus", share.gpus},
@@ -127,7 +125,7 @@ JsonValue fair_baselines_json(const FairComparison& fair) {
 }
 
 JsonValue fair_gains_json(const FairComparison& fair) {
-  return json_list(fair.gains, [](const FairGain& gain) {
+  return mapped<JsonValue>(fair.gains, [](const FairGain& gain) {
     return json_object({{"label", gain.label},
                         {"speedup", gain.speedup},
                         {"speedup_same_batch", gain.same_batch()},

@@ -7,9 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/json_list.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -79,7 +76,7 @@ Document ladder_document(const Ladder& ladder) {
 }
 
 JsonValue ladder_json(const Ladder& ladder) {
-  JsonValue rungs = json_list(ladder.rungs, [&](const Rung& rung) {
+  JsonValue rungs = mapped<JsonValue>(ladder.rungs, [&](const Rung& rung) {
     const bool bound = rung.most_same_batch > 0;
     return json_object(
         {{"change", rung.change},

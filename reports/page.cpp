@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "build_info/project.hpp"
-#include "models/base/json_list.hpp"
 #include "models/spec/parallel_words.hpp"
 #include "reports/console_rows.hpp"
 #include "reports/human.hpp"
@@ -78,8 +77,7 @@ JsonValue ground_json(const Scenario& scenario) {
     for (const Device& device : group.devices)
       add("GPU", device_name(scenario.cluster, device), figures(device, group.precision),
           known(device, group.precision));
-  int nodes = 0;
-  for (const NodeGroup& group : groups) nodes += group.count;
+  const int nodes = sum_of<int>(groups, &NodeGroup::count);
   for (const NodeGroup& group : groups)
     if (group.gpus > 1)
       add("links in a node", group.intra.kind, human_rate(group.intra.bandwidth) + " a GPU and direction",
@@ -104,7 +102,7 @@ JsonValue ground_json(const Scenario& scenario) {
 }
 
 JsonValue errors_json(const std::vector<KnownError>& errors) {
-  return json_list(errors, [](const KnownError& error) {
+  return mapped<JsonValue>(errors, [](const KnownError& error) {
     return json_object({{"group", error.group},
                         {"device", error.device},
                         {"cases", error.cases},
@@ -134,7 +132,7 @@ JsonValue memory_json(const std::vector<RunResult>& results) {
 }
 
 JsonValue run_json(const PageRun& run) {
-  JsonValue parts = json_list(run.parts, [](const TimelinePart& part) {
+  JsonValue parts = mapped<JsonValue>(run.parts, [](const TimelinePart& part) {
     return json_object({{"name", part.name},
                         {"measured_count", part.measured_count},
                         {"measured_s", part.measured.value},
@@ -151,7 +149,7 @@ JsonValue run_json(const PageRun& run) {
 
 /// What the page has to know of the metrics that it shows, in its order.
 JsonValue metrics_json() {
-  return json_list(metrics_by(&Metric::page), [](const Metric* metric) {
+  return mapped<JsonValue>(metrics_by(&Metric::page), [](const Metric* metric) {
     return json_object({{"key", metric->key},
                         {"format", name_of(metric->format)},
                         {"name", metric->page.name},
@@ -160,7 +158,7 @@ JsonValue metrics_json() {
 }
 
 JsonValue words_json(const Scenario& scenario, const Page& page) {
-  JsonValue facts = json_list(scenario_facts(scenario), [](const ScenarioFact& fact) {
+  JsonValue facts = mapped<JsonValue>(scenario_facts(scenario), [](const ScenarioFact& fact) {
     return json_object({{"name", fact.name}, {"text", fact.text}});
   });
   return json_object({{"question", question_in_words(scenario, page.results)},
@@ -200,7 +198,7 @@ void write_page_json(std::ostream& out, const Scenario& scenario, const Page& pa
   member("command", page.command);
   member("words", words_json(scenario, page));
   member("metrics", metrics_json());
-  member("breakdown", json_list(page.breakdowns, breakdown_json));
+  member("breakdown", mapped<JsonValue>(page.breakdowns, breakdown_json));
   member("ground", ground_json(scenario));
   member("errors", errors_json(page.errors));
   member("run", page.run ? run_json(*page.run) : JsonValue());

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "build_info/project.hpp"
-#include "models/base/json_list.hpp"
 #include "reports/fair_text.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/result/metric_table.hpp"
@@ -17,7 +16,7 @@ namespace accosim {
 namespace {
 
 JsonValue kinds_of(const std::vector<KindMemory>& kinds) {
-  return json_list(kinds, [](const KindMemory& kind) {
+  return mapped<JsonValue>(kinds, [](const KindMemory& kind) {
     JsonValue one = json_object({{"device", kind.device},
                                  {"ranks", kind.ranks},
                                  {"memory_resident_bytes", kind.parts.total().value},
@@ -30,7 +29,7 @@ JsonValue kinds_of(const std::vector<KindMemory>& kinds) {
 }
 
 JsonValue list_of(const std::vector<WayToFit>& ways) {
-  return json_list(ways, [](const WayToFit& way) {
+  return mapped<JsonValue>(ways, [](const WayToFit& way) {
     return json_object({{"what", way.change},
                         {"set", way.set},
                         {"memory_bytes", way.memory.value},
@@ -111,7 +110,7 @@ JsonValue body_of(const RunResult& result) {
   body.set("steady", steady_json(result.steady));
   set_unsteady(body, result);
   set_fit(body, result);
-  body.set("warnings", json_list(result.warnings, [](const Warning& warning) {
+  body.set("warnings", mapped<JsonValue>(result.warnings, [](const Warning& warning) {
              return json_object({{"code", warning.code}, {"message", warning.message}, {"advice", warning.advice}});
            }));
   return body;
@@ -192,7 +191,7 @@ JsonValue answer_json(const std::vector<RunResult>& results, const Standing& sta
                       {"winner", one(standing.winner)},
                       {"nearest", one(standing.nearest)},
                       {"cannot_be_told_from_winner", one(standing.alike)},
-                      {"faster", json_list(standing.faster, one)}});
+                      {"faster", mapped<JsonValue>(standing.faster, one)}});
 }
 
 /// "entry" is null where it repeats a schedule of the scenario's.

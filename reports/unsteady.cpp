@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-#include "models/base/json_list.hpp"
 #include "reports/human.hpp"
-#include "reports/metric_text.hpp"
 
 namespace accosim {
 namespace {
@@ -108,7 +106,7 @@ void set_unsteady(JsonValue& body, const RunResult& result) {
     set_band(body, "speedup_same_batch", result.seeds->speedup_same_batch);
   }
   if (result.pauses.empty()) return;
-  body.set("pauses", json_list(result.pauses, [](const PauseCost& pause) {
+  body.set("pauses", mapped<JsonValue>(result.pauses, [](const PauseCost& pause) {
              return json_object({{"name", pause.name},
                                  {"every_updates", pause.every_updates},
                                  {"lasts_s", pause.lasts.value},

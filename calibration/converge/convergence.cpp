@@ -12,9 +12,7 @@
 #include <mutex>
 #include <thread>
 
-#include "calibration/base/names.hpp"
 #include "calibration/ranks/local_transport.hpp"
-#include "models/base/errors.hpp"
 
 namespace accocal {
 namespace {
@@ -219,9 +217,7 @@ void fit_batches(ConvergenceReport& report, const std::vector<std::vector<Curve>
 }  // namespace
 
 Estimate geometric_mean_of(std::span<const double> values) {
-  std::vector<double> logs;
-  for (const double value : values) logs.push_back(std::log(value));
-  const Estimate mean = mean_of(logs);
+  const Estimate mean = mean_of(mapped<double>(values, [](const double value) { return std::log(value); }));
   return {std::exp(mean.value), std::exp(mean.low), std::exp(mean.high)};
 }
 
@@ -356,7 +352,7 @@ struct Plan {
   std::vector<ComparedAlgorithm> algorithms;
   std::size_t seeds = 0;
   std::size_t batch_seeds = 0;
-  std::vector<Run> runs;
+  std::vector<Run> runs{};
 
   std::size_t half_batch() const { return algorithms.size() * seeds; }  ///< its first run
   std::size_t twice_batch() const { return half_batch() + batch_seeds; }
@@ -368,9 +364,7 @@ struct Plan {
 };
 
 Plan plan_of(const ConvergenceOptions& options) {
-  Plan plan;
-  plan.algorithms = compared_algorithms(options);
-  plan.seeds = static_cast<std::size_t>(options.seeds);
+  Plan plan{.algorithms = compared_algorithms(options), .seeds = static_cast<std::size_t>(options.seeds)};
   plan.batch_seeds = std::min<std::size_t>(plan.seeds, kBatchSeeds);
   const auto add = [&](const TrainingOptions& training, std::size_t count) {
     for (std::size_t seed = 1; seed <= count; ++seed) {
@@ -433,8 +427,7 @@ ConvergenceReport converge(const ConvergenceOptions& options, const std::functio
   check_options(options);
   const std::int64_t begin = monotonic_nanoseconds();
   const auto corpus = std::make_shared<const Corpus>(read_corpus(options.data));
-  ConvergenceReport report;
-  report.options = options;
+  ConvergenceReport report{.options = options};
   report.options.gpt.shape.vocabulary = corpus->vocabulary;
   report.parameters = static_cast<std::int64_t>(parameter_count(report.options.gpt.shape));
   report.batch_samples = std::int64_t{2} * options.ranks * options.gpt.sequences;

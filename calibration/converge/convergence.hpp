@@ -27,7 +27,7 @@ struct ConvergenceOptions {
                             .sequences = 2,
                             .held_out = 256,
                             .seed = 0};
-  std::string data;  ///< a text; empty: the one that comes with the program
+  std::string data{};  ///< a text; empty: the one that comes with the program
   OptimizerOptions optimizer = {
       .kind = OptimizerKind::kAdamW, .adamw = {}, .learning_rate = 0, .cosine = true, .warmup = 0.1};
   /// Tried with DDP on two seeds of their own, the best taken for every algorithm, unless the optimizer's is given (not
@@ -113,14 +113,14 @@ struct ConvergenceReport {
   ConvergenceOptions options;  ///< with the learning rate that was taken
   std::int64_t parameters = 0;
   std::int64_t batch_samples = 0;
-  std::vector<std::pair<double, double>> tuning;  ///< learning rate, DDP's final loss; infinite where it diverged
-  std::vector<AlgorithmConvergence> algorithms;   ///< DDP first
-  std::vector<DivergedAlgorithm> diverged;        ///< the others, which are not among `algorithms`
-  std::vector<BatchSize> batches;                 ///< ascending
-  double batch_target = 0;                        ///< the loss that they are compared at
-  std::optional<Estimate> critical_batch;  ///< samples; nothing where the line has no positive slope and intercept
-  std::string network;                     ///< that the update times are of; empty: none were measured
-  Seconds took;
+  std::vector<std::pair<double, double>> tuning{};  ///< learning rate, DDP's final loss; infinite where it diverged
+  std::vector<AlgorithmConvergence> algorithms{};   ///< DDP first
+  std::vector<DivergedAlgorithm> diverged{};        ///< the others, which are not among `algorithms`
+  std::vector<BatchSize> batches{};                 ///< ascending
+  double batch_target = 0;                          ///< the loss that they are compared at
+  std::optional<Estimate> critical_batch{};  ///< samples; nothing where the line has no positive slope and intercept
+  std::string network{};                     ///< that the update times are of; empty: none were measured
+  Seconds took{};
 };
 
 /// `say` gets lines of progress. Throws BadInput where DDP itself diverges.

@@ -36,10 +36,9 @@ void put_ratio(JsonValue& json, const std::string& prefix, const std::optional<E
 }
 
 JsonValue curve_json(const Curve& curve) {
-  std::vector<JsonValue> points;
-  for (const CurvePoint& point : curve)
-    points.emplace_back(std::vector<JsonValue>{point.updates, point.samples, std::round(point.loss * 1e6) / 1e6});
-  return points;
+  return mapped<JsonValue>(curve, [](const CurvePoint& point) {
+    return std::vector<JsonValue>{point.updates, point.samples, std::round(point.loss * 1e6) / 1e6};
+  });
 }
 
 JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
@@ -55,9 +54,7 @@ JsonValue algorithm_json(const AlgorithmConvergence& algorithm) {
   JsonValue own = json_object({});
   add_own_options(own, algorithm.options);
   if (!own.members.empty()) json.set("options", std::move(own));
-  std::vector<JsonValue> seeds;
-  for (const Curve& curve : algorithm.curves) seeds.push_back(curve_json(curve));
-  json.set("curves", std::move(seeds));
+  json.set("curves", mapped<JsonValue>(algorithm.curves, [](const Curve& curve) { return curve_json(curve); }));
   return json;
 }
 

@@ -11,8 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "models/base/errors.hpp"
-
 namespace accocal {
 namespace {
 
@@ -84,8 +82,7 @@ RankMemory rank_memory(const TrainingOptions& options, int ranks) {
              options.fragments;
   // Initial values are made in double precision.
   const double initial = options.timed ? kFloat + stored : 8 + kFloat + stored;
-  RankMemory memory;
-  memory.parameters = Bytes{std::max(bytes, initial * parameters)};
+  RankMemory memory{.parameters = Bytes{std::max(bytes, initial * parameters)}};
   if (options.timed) return memory;
   memory.activations = activations_of(options.gpt.shape, options.gpt.sequences, true);
   memory.evaluation = activations_of(options.gpt.shape, kEvaluated, false);

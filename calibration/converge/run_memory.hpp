@@ -11,9 +11,9 @@ namespace accocal {
 
 /// Of one rank, to some ten per cent; what is below some ten megabytes is not counted.
 struct RankMemory {
-  Bytes parameters;   ///< with gradients, the optimizer's state and what is kept aside
-  Bytes activations;  ///< of a micro-batch, forward and backward
-  Bytes evaluation;   ///< activations of what is held out; of one rank only
+  Bytes parameters;     ///< with gradients, the optimizer's state and what is kept aside
+  Bytes activations{};  ///< of a micro-batch, forward and backward
+  Bytes evaluation{};   ///< activations of what is held out; of one rank only
 };
 RankMemory rank_memory(const TrainingOptions& options, int ranks);
 

@@ -31,14 +31,14 @@ struct DeviceInfo {
   std::string name;
   int major = 0, minor = 0;  ///< compute capability
   int sm_count = 0;
-  std::int64_t memory = 0;        ///< bytes, of the whole device
-  std::int64_t l2 = 0;            ///< bytes
-  double memory_bandwidth = 0;    ///< B/s by the bus width and the memory's highest clock
-  double sm_clock = 0;            ///< Hz, the highest
-  double memory_clock = 0;        ///< Hz, the highest
-  double power_limit = 0;         ///< W
-  std::string driver, runtime;    ///< versions of CUDA
-  std::string products, network;  ///< versions of cuBLASLt and of NCCL
+  std::int64_t memory = 0;            ///< bytes, of the whole device
+  std::int64_t l2 = 0;                ///< bytes
+  double memory_bandwidth = 0;        ///< B/s by the bus width and the memory's highest clock
+  double sm_clock = 0;                ///< Hz, the highest
+  double memory_clock = 0;            ///< Hz, the highest
+  double power_limit = 0;             ///< W
+  std::string driver{}, runtime{};    ///< versions of CUDA
+  std::string products{}, network{};  ///< versions of cuBLASLt and of NCCL
 };
 DeviceInfo device_info(int device);
 

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "calibration/base/names.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/micro_batch_text.hpp"
 #include "models/spec/accocal_step.hpp"

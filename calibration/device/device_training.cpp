@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "calibration/base/machine.hpp"
-#include "calibration/base/names.hpp"
 #include "calibration/device/device_history.hpp"
 #include "calibration/device/device_values.hpp"
 #include "calibration/device/kernels.hpp"
@@ -224,12 +223,10 @@ class DeviceRank {
     network_.check();
     check_losses();
     const double took = static_cast<double>(monotonic_nanoseconds() - start_) * 1e-9;
-    RankSummary own;
-    own.waited_share = (all_threads_waited() - waited_at_start_) / took;
-    TrainingResult result;
-    result.ranks = ranks_.size();
-    result.tokens_per_sample = workload_.tokens_per_sample();
-    result.parameters = static_cast<std::int64_t>(parameters.size());
+    RankSummary own{.waited_share = (all_threads_waited() - waited_at_start_) / took};
+    TrainingResult result{.ranks = ranks_.size(),
+                          .tokens_per_sample = workload_.tokens_per_sample(),
+                          .parameters = static_cast<std::int64_t>(parameters.size())};
     for (const DeviceHistory::Update& update : history_.updates()) {
       result.updates.push_back({update.duration, 0, update.total * workload_.samples_per_micro_batch()});
       own.loss_sums.push_back(update.loss);
@@ -322,10 +319,7 @@ class DeviceRank {
     if constexpr (std::is_same_v<Real, float>) {
       observer_({update_, samples_, stored});
     } else {
-      std::vector<float> wide;
-      wide.reserve(stored.size());
-      for (const Real value : stored) wide.push_back(to_float(value));
-      observer_({update_, samples_, wide});
+      observer_({update_, samples_, mapped<float>(stored, [](const Real value) { return to_float(value); })});
     }
   }
   /// Checks the losses of the updates that were read since the last call; throws Diverged.

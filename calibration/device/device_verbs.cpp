@@ -10,12 +10,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "calibration/base/names.hpp"
 #include "calibration/base/tool.hpp"
 #include "calibration/device/device.hpp"
 #include "calibration/device/device_training.hpp"
 #include "calibration/ranks/report.hpp"
-#include "models/base/errors.hpp"
 
 namespace accocal {
 namespace {

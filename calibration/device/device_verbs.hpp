@@ -31,7 +31,7 @@ struct DeviceMeasureOptions {
   bool quick = false;   ///< few shapes and runs, to see that it works
   std::string only;     ///< the one kind of sample to take (gemm, memory, attention, launch, copy, interference,
                         ///< collective, step); empty: all
-  std::string kernels;  ///< a table whose products are measured before all others; empty: none
+  std::string kernels{};  ///< a table whose products are measured before all others; empty: none
   /// Called after each kind of sample with the document so far, so that what was measured outlives a run that is
   /// killed.
   std::function<void(const std::string&)> save{};

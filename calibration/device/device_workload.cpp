@@ -11,7 +11,6 @@
 #include "calibration/base/random.hpp"
 #include "calibration/device/device_gpt.hpp"
 #include "calibration/ranks/bf16.hpp"
-#include "calibration/train/data.hpp"
 
 namespace accocal {
 namespace {

@@ -208,12 +208,11 @@ std::vector<InterferenceCase> plan_interference(const PlanSizes& sizes) {
 }  // namespace
 
 PlanSizes full_sizes() {
-  PlanSizes sizes;
-  sizes.first = gpt2_models();
-  sizes.then = other_models();
-  sizes.sequences = {1, 2, 4, 8, 16};
-  sizes.step_sequences = {1, 2, 4, 8, 16, 32};
-  sizes.update_sequences = {4};
+  PlanSizes sizes{.first = gpt2_models(),
+                  .then = other_models(),
+                  .sequences = {1, 2, 4, 8, 16},
+                  .update_sequences = {4},
+                  .step_sequences = {1, 2, 4, 8, 16, 32}};
   for (const std::size_t mib : {1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 1024}) sizes.sweep.push_back(mib * kMiB);
   sizes.sweep.insert(sizes.sweep.begin(), {64 * kKiB, 256 * kKiB});
   sizes.optimizer = {1000000, 4000000, 16000000, 64000000, 124000000, 200000000, 350000000, 800000000};
@@ -226,21 +225,19 @@ PlanSizes full_sizes() {
 }
 
 PlanSizes quick_sizes() {
-  PlanSizes sizes;
-  sizes.first = {gpt2_models().front()};
-  sizes.sequences = {1};
-  sizes.step_sequences = {1};
-  sizes.update_sequences = {1};
-  sizes.sweep = {kMiB, 256 * kMiB};
-  sizes.optimizer = {16000000};
-  sizes.copies = {kMiB, 64 * kMiB};
-  sizes.hold_blocks = {8};
-  sizes.stream_blocks = {8};
-  sizes.beside_bytes = 64 * kMiB;
-  sizes.beside_elements = 16 * kMiB;
-  sizes.other_types = false;
-  sizes.off_tile = false;
-  return sizes;
+  return PlanSizes{.first = {gpt2_models().front()},
+                   .sequences = {1},
+                   .update_sequences = {1},
+                   .step_sequences = {1},
+                   .sweep = {kMiB, 256 * kMiB},
+                   .optimizer = {16000000},
+                   .copies = {kMiB, 64 * kMiB},
+                   .hold_blocks = {8},
+                   .stream_blocks = {8},
+                   .beside_bytes = 64 * kMiB,
+                   .beside_elements = 16 * kMiB,
+                   .other_types = false,
+                   .off_tile = false};
 }
 
 std::vector<ProductCase> products_of_table(const std::string& text, const std::string& name) {
@@ -277,11 +274,10 @@ std::vector<ProductCase> products_of_table(const std::string& text, const std::s
 }
 
 DevicePlan make_device_plan(const PlanSizes& sizes) {
-  DevicePlan plan;
-  plan.products = plan_products(sizes);
-  plan.kernels = plan_kernels(sizes);
-  plan.copies = plan_copies(sizes);
-  plan.interference = plan_interference(sizes);
+  DevicePlan plan{.products = plan_products(sizes),
+                  .kernels = plan_kernels(sizes),
+                  .copies = plan_copies(sizes),
+                  .interference = plan_interference(sizes)};
   for (const int sequences : sizes.step_sequences)
     for (const ModelShape& model : sizes.first) plan.steps.push_back({model, sequences});
   if (sizes.off_tile) {

@@ -49,15 +49,15 @@ struct UpdateCase {
 
 /// What a plan is made from; tests take a tiny one.
 struct PlanSizes {
-  std::vector<ModelShape> first;       ///< all their products come first, in bf16
-  std::vector<ModelShape> then;        ///< after them
-  std::vector<int> sequences;          ///< micro-batches of either
-  std::vector<int> update_sequences;   ///< of the updates of `first`
-  std::vector<int> step_sequences;     ///< of the steps of `first`
-  std::vector<std::size_t> sweep;      ///< bytes that memory-bound kernels move
-  std::vector<std::size_t> optimizer;  ///< elements
-  std::vector<std::size_t> copies;     ///< bytes
-  std::vector<int> hold_blocks, stream_blocks;
+  std::vector<ModelShape> first;         ///< all their products come first, in bf16
+  std::vector<ModelShape> then{};        ///< after them
+  std::vector<int> sequences;            ///< micro-batches of either
+  std::vector<int> update_sequences;     ///< of the updates of `first`
+  std::vector<int> step_sequences;       ///< of the steps of `first`
+  std::vector<std::size_t> sweep{};      ///< bytes that memory-bound kernels move
+  std::vector<std::size_t> optimizer{};  ///< elements
+  std::vector<std::size_t> copies{};     ///< bytes
+  std::vector<int> hold_blocks{}, stream_blocks{};
   std::size_t beside_bytes = 0;     ///< a copy's, or what is streamed
   std::size_t beside_elements = 0;  ///< AdamW's
   bool other_types = true;          ///< than bf16
@@ -71,8 +71,8 @@ struct DevicePlan {
   std::vector<KernelCase> kernels;
   std::vector<CopyCase> copies;
   std::vector<InterferenceCase> interference;
-  std::vector<StepCase> steps;
-  std::vector<UpdateCase> updates;
+  std::vector<StepCase> steps{};
+  std::vector<UpdateCase> updates{};
 };
 
 /// No sample twice. Products: those of `first` in bf16 as in a step; then shapes off the tile; then those of `then`;

@@ -116,8 +116,7 @@ std::vector<JsonValue> samples_of(const RankPlan& plan, const std::vector<RankTi
   std::vector<JsonValue> samples;
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const Cell& cell = plan.cells[i];
-    std::vector<CellTimes> ranks;
-    for (const RankTimes& one : times) ranks.push_back(one.cells[i]);
+    const std::vector<CellTimes> ranks = mapped<CellTimes>(times, [&](const RankTimes& one) { return one.cells[i]; });
     append(samples, json_object({{"what", name_of(cell.what)}, {"bytes", cell.bytes}, {"after_idle", cell.after_idle}}),
            spread_of(run_times(ranks, cell.after_idle)));
     samples.back().set("processor_wait_p90_s", spread_of(waits(ranks)).p90);

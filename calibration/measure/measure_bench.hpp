@@ -25,7 +25,7 @@ struct Operand {
   Content content = Content::kZeros;
   float deviation = 0.1F;  ///< of the normal values of kFloat and kBf16; kFp16 and kFp8 are of about that size
   bool fresh = false;      ///< a step has just written it: all launches share one copy, unless the L2 is to be cold
-  std::vector<std::byte> given;  ///< of kGiven, which is one and the same always
+  std::vector<std::byte> given{};  ///< of kGiven, which is one and the same always
 };
 
 struct DeviceWork {

@@ -47,11 +47,10 @@ ProductCase case_of(const StepProduct& step, const ModelShape& model, ProductTyp
 
 /// `inner`: elements that the MLP's activation works on.
 KernelCase case_of(const StepLaunch& step, const ModelShape& model, int sequences, ElementType type, double inner) {
-  KernelCase one;
-  one.kind = step.kernel;
-  one.type = type;
-  one.shape = {sequences, model.context, model.width, model.heads};
-  one.model = model.name;
+  KernelCase one{.kind = step.kernel,
+                 .type = type,
+                 .shape = {sequences, model.context, model.width, model.heads},
+                 .model = model.name};
   switch (step.kernel) {
     case StepKernel::kEmbedForward:
     case StepKernel::kEmbedBackward:
@@ -81,10 +80,7 @@ auto key_of(const KernelCase& one) {
 template <typename Case>
 std::vector<Case> first_of_each(const std::vector<Case>& all) {
   std::set<decltype(key_of(all.front()))> seen;
-  std::vector<Case> kept;
-  for (const Case& one : all)
-    if (seen.insert(key_of(one)).second) kept.push_back(one);
-  return kept;
+  return matching(all, [&](const Case& one) { return seen.insert(key_of(one)).second; });
 }
 
 }  // namespace

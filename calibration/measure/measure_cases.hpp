@@ -51,11 +51,11 @@ std::string text_of(const ProductCase& one);
 struct KernelCase {
   StepKernel kind = StepKernel::kCopy;
   ElementType type = ElementType::kBf16;  ///< kFloat32 or kBf16; a cast goes to fp32
-  TokenShape shape;                       ///< of those that are not flat
+  TokenShape shape{};                     ///< of those that are not flat
   int parts = 1;                          ///< kSplitHeads, kMergeHeads; kBiasBackward has parts x width features
   int vocabulary = 0;                     ///< embeddings and kCrossEntropy
   std::size_t count = 0;                  ///< of the flat ones, elements
-  std::string model;
+  std::string model{};
   bool cold = false;
 };
 

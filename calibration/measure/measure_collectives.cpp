@@ -8,13 +8,9 @@
 #include <cstdlib>
 #include <memory>
 
-#include "calibration/base/names.hpp"
 #include "calibration/device/device_transport.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/measure/measure_bench.hpp"
-#include "calibration/measure/measure_rank.hpp"
-#include "calibration/ranks/spawn.hpp"
-#include "models/base/errors.hpp"
 
 namespace accocal {
 namespace {
@@ -24,8 +20,8 @@ constexpr std::int64_t kMiB = 1 << 20;
 struct Job {
   DevicePlace place;
   int ranks = 2;
-  NetworkSetting setting;
-  std::string experiment;
+  NetworkSetting setting{};
+  std::string experiment{};
   std::vector<std::int64_t> bytes;  ///< ascending
   int runs = 10;
   unsigned limit = 60;  ///< seconds
@@ -170,10 +166,9 @@ EarlierSamples measure_collectives(const DeviceMeasureOptions& options, const Se
     job.limit = static_cast<unsigned>(std::min(60.0, left()));
     run_job(job, all, say);
   };
-  Job job;
-  job.ranks = devices_for_collectives();
-  job.place.each = true;
-  job.bytes = {1024, 16384, 262144, kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB, 1024 * kMiB};
+  Job job{.place = {.each = true},
+          .ranks = devices_for_collectives(),
+          .bytes = {1024, 16384, 262144, kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB, 1024 * kMiB}};
   if (options.quick) job.bytes = {1024, kMiB, 64 * kMiB};
   if (job.ranks > 1) {
     for (const NetworkSetting& setting : network_settings()) {

@@ -122,8 +122,7 @@ Together beside_endless(Endless& other, double rate_alone, Batches& batches, Sec
     const bool early = other.ended();
     other.stop();
     if (early) continue;
-    Together together;
-    together.seconds = batches.all();
+    Together together{.seconds = batches.all()};
     if (rate_alone > 0) {
       // Before and after the kernel's batches the other was alone.
       const double beside = elapsed(batches.event(0), batches.last()).value;
@@ -140,10 +139,7 @@ class Pieces {
  public:
   explicit Pieces(const BesideCase& one) : one_(one) {
     if (one_.what == Beside::kAdamW) {
-      KernelCase optimizer;
-      optimizer.kind = StepKernel::kAdamw;
-      optimizer.count = one_.amount;
-      work_ = work_of(optimizer);
+      work_ = work_of(KernelCase{.kind = StepKernel::kAdamw, .count = one_.amount});
       for (const Operand& operand : work_.operands) {
         memory_.emplace_back(operand.bytes);
         at_.push_back(memory_.back().data());

@@ -69,12 +69,10 @@ std::vector<Cell> plan_cells(const PlanInputs& inputs) {
   if (sizes.empty())
     for (std::int64_t bytes = 1024; bytes <= 64 << 20; bytes *= 4) sizes.push_back(bytes);
   std::vector<Cell> plan = cells_of_size(kCounter, inputs);
-  Seconds taken;
-  for (const Cell& cell : plan) taken += time_of(cell, inputs);
+  Seconds taken = sum_of<Seconds>(plan, [&](const Cell& cell) { return time_of(cell, inputs); });
   for (const std::int64_t bytes : sizes) {
     const std::vector<Cell> more = cells_of_size(bytes, inputs);
-    Seconds time;
-    for (const Cell& cell : more) time += time_of(cell, inputs);
+    const Seconds time = sum_of<Seconds>(more, [&](const Cell& cell) { return time_of(cell, inputs); });
     const bool asked_for = !inputs.bytes.empty() || bytes == sizes.front();
     if (!asked_for && taken + time > inputs.budget) break;
     plan.insert(plan.end(), more.begin(), more.end());

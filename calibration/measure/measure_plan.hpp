@@ -24,9 +24,9 @@ struct Cell {
 /// What the network is thought to be able to do; only to plan with.
 struct PlanInputs {
   int ranks = 2;
-  BytesPerSecond payload_rate;      ///< of the slowest rank
-  std::int64_t credit = 0;          ///< bytes that a rested network lets a rank send at once
-  std::vector<std::int64_t> bytes;  ///< asked for; empty: from 1 KB up, as far as the budget goes
+  BytesPerSecond payload_rate;        ///< of the slowest rank
+  std::int64_t credit = 0;            ///< bytes that a rested network lets a rank send at once
+  std::vector<std::int64_t> bytes{};  ///< asked for; empty: from 1 KB up, as far as the budget goes
   Seconds budget{14};
   bool quick = false;  ///< a smaller least number of runs
 };

@@ -10,10 +10,8 @@
 #include <memory>
 
 #include "calibration/base/denormals.hpp"
-#include "calibration/train/adamw.hpp"
 #include "calibration/train/communication_thread.hpp"
 #include "calibration/train/matrix_products.hpp"
-#include "calibration/train/workload.hpp"
 
 namespace accocal {
 namespace {
@@ -127,8 +125,7 @@ void measure_hand_off(int count, RankTimes& times) {
 /// A step of AdamW over so many elements of a shard, and the copy of a buffer of as many: what a swap of parameters and
 /// gradients costs.
 ElementTimes measure_elements(std::int64_t elements, int runs) {
-  ElementTimes times;
-  times.elements = elements;
+  ElementTimes times{.elements = elements};
   const std::vector<float> gradient = ramp(elements), from = gradient;
   std::vector<float> master(elements), m(elements), v(elements), to(elements);
   for (int i = 0; i <= runs; ++i) {
@@ -208,9 +205,8 @@ double waited_for_processor() {
 RankTimes measure_on_rank(const RankPlan& plan, Transport& transport) {
   flush_denormals();  // as the step that is predicted from this
   RankTimes times;
-  std::int64_t most = 0;
-  for (const Cell& cell : plan.cells) most = std::max(most, cell.bytes);
-  std::vector<float> floats(static_cast<std::size_t>(most) / sizeof(float) + 1);
+  std::vector<float> floats(static_cast<std::size_t>(largest<std::int64_t>(plan.cells, &Cell::bytes)) / sizeof(float) +
+                            1);
   for (const Cell& cell : plan.cells) {
     tell(transport, fmt::format("{} of {} bytes, {} runs{}", name_of(cell.what), cell.bytes, cell.runs,
                                 cell.after_idle ? ", each after a pause" : ""));

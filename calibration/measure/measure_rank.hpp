@@ -45,10 +45,10 @@ struct CellTimes {
 
 struct ElementTimes {
   std::int64_t elements = 0;
-  std::vector<double> adamw;  ///< seconds a step
-  std::vector<double> copy;   ///< seconds a copy
+  std::vector<double> adamw{};  ///< seconds a step
+  std::vector<double> copy{};   ///< seconds a copy
   /// Of these, seconds for a processor.
-  std::vector<double> adamw_waited, copy_waited;
+  std::vector<double> adamw_waited{}, copy_waited{};
 
   static constexpr auto kReported = std::tuple(&ElementTimes::elements, &ElementTimes::adamw, &ElementTimes::copy,
                                                &ElementTimes::adamw_waited, &ElementTimes::copy_waited);

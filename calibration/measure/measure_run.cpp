@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "calibration/base/names.hpp"
 #include "calibration/measure/measure_collectives.hpp"
 #include "calibration/measure/measure_rank.hpp"
 #include "models/base/errors.hpp"
@@ -118,10 +117,8 @@ MeasureSetting default_setting(const DeviceInfo& info, bool quick) {
 
 std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, const DeviceMeasureOptions& options,
                          const EarlierSamples& earlier) {
-  DeviceDocument document;
-  document.command = command_of(options);
-  document.info = device_info(options.device);
-  document.before = device_state(options.device);
+  DeviceDocument document{
+      .info = device_info(options.device), .before = device_state(options.device), .command = command_of(options)};
   Session session(options.budget - earlier.took, setting.clock, setting.say, device_is_alive);
   const auto written = [&] {
     document.took = earlier.took + session.now();

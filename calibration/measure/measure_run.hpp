@@ -19,7 +19,7 @@ struct MeasureSetting {
   BenchOptions bench;
   Efforts efforts;
   Session::Clock clock;
-  Session::Say say;
+  Session::Say say{};
 };
 /// The usual setting, which depends on the size of the device's L2.
 MeasureSetting default_setting(const DeviceInfo& info, bool quick);
@@ -31,12 +31,12 @@ std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, 
 /// What the document is made of.
 struct DeviceDocument {
   DeviceInfo info;
-  DeviceState before, after;
-  Seconds took;
+  DeviceState before, after{};
+  Seconds took{};
   std::string command;
-  std::vector<DeviceSample> samples;
-  std::vector<Omission> left_out;
-  std::vector<Entries> rested;  ///< micro-batches after a rest
+  std::vector<DeviceSample> samples{};
+  std::vector<Omission> left_out{};
+  std::vector<Entries> rested{};  ///< micro-batches after a rest
 };
 std::string device_document(const DeviceDocument& document);
 

@@ -48,10 +48,9 @@ Theft theft_of(const std::vector<RankTimes>& ranks) {
   const auto spread = [&](std::vector<double> TheftTimes::*values) {
     return spread_of(pooled(ranks, [&](const RankTimes& rank) { return rank.theft.*values; }));
   };
-  Theft theft;
-  theft.compute_alone = spread(&TheftTimes::compute_alone);
-  theft.collective_alone = spread(&TheftTimes::collective_alone);
-  theft.collective_beside = spread(&TheftTimes::collective_beside);
+  Theft theft{.compute_alone = spread(&TheftTimes::compute_alone),
+              .collective_alone = spread(&TheftTimes::collective_alone),
+              .collective_beside = spread(&TheftTimes::collective_beside)};
   theft.compute_slowdown = spread(&TheftTimes::compute_beside).median / theft.compute_alone.median;
   theft.collective_slowdown = theft.collective_beside.median / theft.collective_alone.median;
   return theft;

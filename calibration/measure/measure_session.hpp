@@ -36,7 +36,7 @@ struct MeasureItem {
   Entries keys;
   /// Called in the first pass, and with `again` in the second, which runs in the opposite order. Returns nothing where
   /// it would take longer than `most`.
-  std::function<std::optional<ItemTimes>(Seconds most, bool again)> measure;
+  std::function<std::optional<ItemTimes>(Seconds most, bool again)> measure{};
 };
 
 struct DeviceSample {

@@ -43,7 +43,7 @@ struct RankPlace {
   Descriptor net;       ///< its network namespace; none: the caller's
   Descriptor listener;  ///< listening socket in it
   Address address;      ///< of the listener
-  BytesPerSecond pacing;
+  BytesPerSecond pacing{};
 };
 
 /// A network that stands as long as this object, or as long as a process is in it. Nothing of it is in the file system

@@ -17,7 +17,6 @@
 #include <csignal>
 #include <cstring>
 
-#include "calibration/base/names.hpp"
 #include "calibration/base/tool.hpp"
 #include "models/base/errors.hpp"
 
@@ -194,12 +193,11 @@ Network receive(int from, std::size_t ranks) {
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     std::vector<Descriptor> own;
     const std::string address = expect_message(from, own, 2);
-    RankPlace place;
-    place.net = std::move(own[0]);
-    place.listener = std::move(own[1]);
-    place.address.host = static_cast<std::uint32_t>(std::stoul(address));
-    place.address.port = static_cast<std::uint16_t>(std::stoul(address.substr(address.find(' '))));
-    network.places.push_back(std::move(place));
+    network.places.push_back(
+        {.net = std::move(own[0]),
+         .listener = std::move(own[1]),
+         .address = {.host = static_cast<std::uint32_t>(std::stoul(address)),
+                     .port = static_cast<std::uint16_t>(std::stoul(address.substr(address.find(' '))))}});
   }
   return network;
 }

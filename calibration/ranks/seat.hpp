@@ -21,14 +21,14 @@ struct Address {
 struct Seat {
   int rank = 0;
   int size = 1;
-  int listener = -1;               ///< this rank's listening socket
-  std::vector<Address> addresses;  ///< of all ranks' listening sockets
-  std::uint64_t job = 0;           ///< a random number that keeps strangers out
+  int listener = -1;                 ///< this rank's listening socket
+  std::vector<Address> addresses{};  ///< of all ranks' listening sockets
+  std::uint64_t job = 0;             ///< a random number that keeps strangers out
   /// A socket on which the launcher tells, in words, why the job ends; -1: nobody will. Its end of file means that the
   /// launcher is gone.
   int control = -1;
-  Seconds timeout{60};    ///< how long one operation may make no progress
-  BytesPerSecond pacing;  ///< payload that this rank may send; 0: as fast as it goes
+  Seconds timeout{60};      ///< how long one operation may make no progress
+  BytesPerSecond pacing{};  ///< payload that this rank may send; 0: as fast as it goes
 };
 
 /// Why the job ends, if the launcher has said so within `patience`; empty otherwise.

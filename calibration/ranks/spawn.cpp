@@ -102,9 +102,7 @@ class Launcher {
   Launcher& operator=(const Launcher&) = delete;
 
   void start(const Network& network, const RankBody& body) {
-    Seat seat;
-    seat.size = options_.ranks;
-    seat.timeout = options_.timeout;
+    Seat seat{.size = options_.ranks, .timeout = options_.timeout};
     if (getrandom(&seat.job, sizeof seat.job, 0) != sizeof seat.job) throw BadEnvironment("no random numbers");
     for (const RankPlace& place : network.places) seat.addresses.push_back(place.address);
     std::cout.flush();

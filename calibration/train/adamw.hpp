@@ -29,7 +29,7 @@ enum class OptimizerKind : std::uint8_t { kAdamW, kSgd };
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::kAdamW;
-  AdamW adamw;
+  AdamW adamw{};
   double learning_rate = 1e-3;
   bool cosine = true;  ///< down to 0 at the end; else constant
   double warmup = 0;   ///< share of the training over which the rate rises linearly from 0

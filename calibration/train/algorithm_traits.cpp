@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/base/each.hpp"
 #include "models/base/text.hpp"
 
 namespace accocal {
@@ -108,9 +109,7 @@ const AlgorithmTraits* find_algorithm(std::string_view name) {
 std::string name_of(Algorithm algorithm) { return traits_of(algorithm).name; }
 
 std::string algorithm_names() {
-  std::vector<std::string> names;
-  for (const AlgorithmTraits& row : algorithms()) names.emplace_back(row.name);
-  return accosim::in_words(names, " or ");
+  return accosim::in_words(accosim::mapped<std::string>(algorithms(), &AlgorithmTraits::name), " or ");
 }
 
 }  // namespace accocal

@@ -260,11 +260,10 @@ class Rank {
 
   /// What this rank's own run was. Spans are relative to the common start.
   TrainingResult result() {
-    TrainingResult result;
-    result.ranks = transport.size();
-    result.tokens_per_sample = workload_.tokens_per_sample();
-    result.parameters = static_cast<std::int64_t>(parameters.size());
-    result.updates = std::move(updates_);
+    TrainingResult result{.ranks = transport.size(),
+                          .tokens_per_sample = workload_.tokens_per_sample(),
+                          .parameters = static_cast<std::int64_t>(parameters.size()),
+                          .updates = std::move(updates_)};
     const double waited = all_threads_waited() - waited_at_start_;
     summary_.waited_share = waited / (static_cast<double>(last_end_ - start_) * 1e-9);
     add_all_ranks(result, std::move(summary_), transport);

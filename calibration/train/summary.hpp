@@ -10,9 +10,9 @@ namespace accocal {
 
 /// What a rank knows of its own part.
 struct RankSummary {
-  double waited_share = 0;                ///< of its run, ready and without a processor
-  std::vector<double> loss_sums;          ///< an update each
-  std::vector<std::int64_t> loss_counts;  ///< micro-batches that are in them
+  double waited_share = 0;                  ///< of its run, ready and without a processor
+  std::vector<double> loss_sums{};          ///< an update each
+  std::vector<std::int64_t> loss_counts{};  ///< micro-batches that are in them
 };
 
 /// The worst share, and each update's loss as the mean over all ranks' micro-batches. Called on every rank.

@@ -11,8 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "calibration/base/names.hpp"
-#include "models/base/errors.hpp"
 #include "models/base/quantity.hpp"
 
 namespace accocal {

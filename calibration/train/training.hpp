@@ -115,15 +115,16 @@ struct DeviceRecord {
 };
 
 struct TrainingResult {
-  DeviceRecord device;
+  DeviceRecord device{};
   int ranks = 1;
   int tokens_per_sample = 1;
   std::int64_t parameters = 0;
-  std::vector<UpdateRecord> updates;
+  std::vector<UpdateRecord> updates{};
   /// Share of the run in which threads of the worst rank were ready and had no processor: others used it.
   double processor_wait_share = 0;
-  double held_out_loss = 0;         ///< of the last parameters; NaN where nothing is learnt
-  std::vector<TrainingSpan> spans;  ///< of all ranks on rank 0, elsewhere its own; at most kMostSpans a rank, the first
+  double held_out_loss = 0;  ///< of the last parameters; NaN where nothing is learnt
+  std::vector<TrainingSpan>
+      spans{};  ///< of all ranks on rank 0, elsewhere its own; at most kMostSpans a rank, the first
 };
 inline constexpr std::size_t kMostSpans = 100000;
 

@@ -44,8 +44,7 @@ JsonOrigin CsvTable::origin(const CsvRow& row, std::size_t column) const {
 }
 
 CsvTable parse_csv(std::string_view text, const std::string& source, Diagnostics& diagnostics) {
-  CsvTable table;
-  table.source = source;
+  CsvTable table{.source = source};
   int line = 0;
   std::size_t all = 0;  // cells
   for (std::size_t begin = 0; begin < text.size() && !diagnostics.enough();) {

@@ -26,8 +26,8 @@ struct CsvRow {
 struct CsvTable {
   std::string source;  ///< the file as it is shown
   int heading = 1;     ///< its line
-  std::vector<std::string> columns;
-  std::vector<CsvRow> rows;
+  std::vector<std::string> columns{};
+  std::vector<CsvRow> rows{};
 
   /// Index of a column.
   std::optional<std::size_t> find(std::string_view column) const;

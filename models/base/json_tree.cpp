@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/base/each.hpp"
 #include "models/base/json.hpp"
 #include "models/base/text.hpp"
 
@@ -123,9 +124,7 @@ std::optional<std::vector<std::string>> pointer_keys(std::string_view pointer) {
 }
 
 std::vector<std::string> keys_of(const JsonValue& value) {
-  std::vector<std::string> keys;
-  for (const JsonMember& member : value.members) keys.push_back(member.key);
-  return keys;
+  return mapped<std::string>(value.members, &JsonMember::key);
 }
 
 const JsonValue* child_of(const JsonValue& value, const std::string& key) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "models/base/each.hpp"
+
 namespace accosim {
 
 /// A name for each value, in the order in which the enum lists them, from 0 on. An enum that has names specialises it:

@@ -84,9 +84,8 @@ class ObjectReader {
   template <class E>
   E choice(std::string_view key, const std::vector<E>& choices, std::optional<E> fallback = {},
            const Advice& advice = {}) {
-    std::vector<std::string> names;
-    for (E each : choices) names.emplace_back(name_of(each));
-    const std::string chosen = one_of(key, names, fallback ? std::string(name_of(*fallback)) : std::string(), advice);
+    const std::string chosen = one_of(key, mapped<std::string>(choices, [](E each) { return name_of(each); }),
+                                      fallback ? std::string(name_of(*fallback)) : std::string(), advice);
     for (E each : choices) {
       if (chosen == name_of(each)) return each;
     }

@@ -7,7 +7,6 @@
 #include <cerrno>
 
 #include "models/base/system_words.hpp"
-#include "models/base/text_file.hpp"
 
 namespace accosim {
 

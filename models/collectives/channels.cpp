@@ -7,7 +7,6 @@
 
 #include "models/collectives/nccl_node.hpp"
 #include "models/collectives/nccl_search.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {

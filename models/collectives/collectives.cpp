@@ -123,11 +123,10 @@ Seconds time_of_blocks(const Path& path, const Way& way, int ranks, Protocol pro
 /// Of the same time, by what takes it. Of bytes inside nodes and between them only those that take longer count.
 StepTerms terms_of(const CollectiveCost& cost, const Way& way, Seconds launch, const Path& path, BytesPerSecond edge) {
   const Seconds on_edge = cost.edge_bytes > Bytes{0} ? cost.edge_bytes / edge : Seconds{0};
-  StepTerms terms;
-  terms.launch = launch;
-  terms.messages = way.net_steps * path.post + std::max(Seconds{0}, way.posting - on_edge);
-  terms.latency = way.net_steps * (path.net_hop - path.post) + way.apart_steps * path.apart;
-  terms.wire = on_edge > cost.intra ? on_edge : Seconds{0};
+  StepTerms terms{.launch = launch,
+                  .latency = way.net_steps * (path.net_hop - path.post) + way.apart_steps * path.apart,
+                  .messages = way.net_steps * path.post + std::max(Seconds{0}, way.posting - on_edge),
+                  .wire = on_edge > cost.intra ? on_edge : Seconds{0}};
   const Seconds all = cost.latency + std::max(cost.intra, on_edge);
   terms.inside = std::max(Seconds{0}, all - terms.launch - terms.messages - terms.latency - terms.wire);
   return terms;
@@ -137,10 +136,7 @@ CollectiveCost cost_of(const Way& way, Protocol protocol, const Path& path, Byte
   // Latencies of LL: a launch, and a step inside a node (nccl_cost.cpp).
   constexpr Seconds kLlLaunch{6.6e-6}, kLlHop{0.75e-6};
   const bool exchange = way.algorithm == Algorithm::kExchange, ll = protocol == Protocol::kLowLatency;
-  CollectiveCost cost;
-  cost.algorithm = way.algorithm;
-  cost.protocol = protocol;
-  cost.edge = edge;
+  CollectiveCost cost{.edge = edge, .algorithm = way.algorithm, .protocol = protocol};
   const Seconds launch = path.start + (ll         ? path.ll_latency * kLlLaunch
                                        : exchange ? path.exchange_launch
                                                   : path.launch);

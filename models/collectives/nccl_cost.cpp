@@ -12,9 +12,7 @@
 #include "models/collectives/links.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/collectives/route.hpp"
-#include "models/collectives/steps.hpp"
 #include "models/collectives/window.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -282,8 +280,7 @@ StepTime nvls_time(const Slowest& all, Bytes bytes, int ranks) {
   const double blocks = all.capability >= 100 ? 24 : 16;
   const Bytes first = std::min(bytes, std::min(ranks, kMostNvlsHeads) * blocks * kNvlsChunk);
   const BytesPerSecond rate = ranks / (2.0 * (ranks - 1)) * all.nvls_rate;
-  StepTime time;
-  time.steps = 2;
+  StepTime time{.steps = 2};
   time.terms.inside = time.steps * all.inner_hop + bytes / rate + all.nvls.fill * (first / rate);
   return time;
 }
@@ -465,10 +462,7 @@ CollectiveCost cost_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster,
   const NcclSteps steps = steps_of(kind, bytes, sight, ring, way, edge);
   const StepLinks& links = steps.links;
   const StepTime time = time_of(kind, way, links, bytes, all, sight.c, ring);
-  CollectiveCost cost;
-  cost.algorithm = way.algorithm;
-  cost.protocol = way.protocol;
-  cost.edge = edge;
+  CollectiveCost cost{.edge = edge, .algorithm = way.algorithm, .protocol = way.protocol};
   // Blocks of a GPU, each of which serves a channel for all GPUs that send.
   cost.channels = sight.holds_sms ? links.channels / heads_of(way.algorithm, all.here) : 0;
   if (ring.node.size() > 1) cost.edge_bytes = all.contention * links.flags * edge_bytes(kind, way, bytes, ring);

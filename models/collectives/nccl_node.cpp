@@ -5,7 +5,6 @@
 
 #include "models/collectives/links.hpp"
 #include "models/collectives/nccl_search.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -16,8 +15,7 @@ constexpr double kNvlink = 25;  ///< a link of V100, GB/s
 
 NcclNode node_of(const Cluster& cluster, const Ring& ring, std::size_t i) {
   const NodeGroup& group = group_of(cluster, ring, i);
-  NcclNode node;
-  node.gpus = ring.here(i);
+  NcclNode node{.gpus = ring.here(i)};
   if (node.gpus > 1) {
     const double board = ring_bandwidth(group.intra, group.gpus, ring.gpus[i]).value / kGB;
     const bool pcie = is_over_pcie(group.intra.kind);

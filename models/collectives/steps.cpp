@@ -18,8 +18,7 @@ double channels_of_thread(const StepLinks& links) { return std::max(1.0, links.c
 }  // namespace
 
 StepTerms net_hops(const StepLinks& links, double times) {
-  StepTerms terms;
-  terms.messages = times * std::min(links.post, links.net_hop);
+  StepTerms terms{.messages = times * std::min(links.post, links.net_hop)};
   terms.latency = times * links.net_hop - terms.messages;
   return terms;
 }
@@ -105,10 +104,7 @@ StepTime ring_time(const StepLinks& links, Bytes bytes, int ranks, double steps,
   const Bytes part = bytes / (1.0 * links.channels * ranks);
   const double full = std::floor(part / links.chunk);
   const Bytes rest = part - full * links.chunk;
-  StepTime time;
-  time.steps = steps;
-  time.net_steps = net_steps;
-  time.turns = full + (rest > Bytes{0} ? 1 : 0);
+  StepTime time{.turns = full + (rest > Bytes{0} ? 1 : 0), .steps = steps, .net_steps = net_steps};
   if (full > 0) {
     const Turn turn = turn_of(links, links.chunk, steps, net_steps);
     time.terms = full * turn.terms;

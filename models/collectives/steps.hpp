@@ -12,20 +12,20 @@ namespace accosim {
 
 /// What one protocol's steps cost on one communicator, the slowest of each.
 struct StepLinks {
-  int channels = 1;    ///< that carry the collective
-  int adapters = 1;    ///< of a node, that they are spread over
-  double lines = 1;    ///< of a node that channels take turns on: its adapters, or its host's threads where these copy
-  double threads = 1;  ///< of a node's host, that serve its connections to others, by the work of the busiest
-  Seconds inner_hop;   ///< of a step to a neighbour in the node, whatever it carries
-  BytesPerSecond inner;   ///< what a channel moves inside a node; 0: no link there is used
-  Seconds net_hop;        ///< of a step to another node, whatever it carries
-  BytesPerSecond wire;    ///< of a node's adapters together, or what its host copies for them
-  Seconds post;           ///< what a thread of the host spends on a message that it sends and one that it receives
-  double flags = 1;       ///< bytes on the wire for one of data
-  Bytes chunk;            ///< the most that a step carries
-  int slices = 1;         ///< messages that a chunk is sent in, where it is larger than kLeastSlice
-  double turnaround = 0;  ///< of a chunk inside a node: what a ring's last receive adds
-  Seconds round_trip{};   ///< of the longest wire, which a sender waits for where a connection's slots are full
+  int channels = 1;     ///< that carry the collective
+  int adapters = 1;     ///< of a node, that they are spread over
+  double lines = 1;     ///< of a node that channels take turns on: its adapters, or its host's threads where these copy
+  double threads = 1;   ///< of a node's host, that serve its connections to others, by the work of the busiest
+  Seconds inner_hop{};  ///< of a step to a neighbour in the node, whatever it carries
+  BytesPerSecond inner{};  ///< what a channel moves inside a node; 0: no link there is used
+  Seconds net_hop;         ///< of a step to another node, whatever it carries
+  BytesPerSecond wire;     ///< of a node's adapters together, or what its host copies for them
+  Seconds post{};          ///< what a thread of the host spends on a message that it sends and one that it receives
+  double flags = 1;        ///< bytes on the wire for one of data
+  Bytes chunk;             ///< the most that a step carries
+  int slices = 1;          ///< messages that a chunk is sent in, where it is larger than kLeastSlice
+  double turnaround = 0;   ///< of a chunk inside a node: what a ring's last receive adds
+  Seconds round_trip{};    ///< of the longest wire, which a sender waits for where a connection's slots are full
 };
 /// Slots of a connection's buffers (NCCL_STEPS, src/include/device.h); a chunk of a tree or a chain fills one.
 inline constexpr int kSlots = 8;
@@ -33,11 +33,11 @@ inline constexpr Bytes kLeastSlice{32 * 1024.0};
 
 /// What a collective's time goes into. Of things that go on at once only the one that takes longest is in it.
 struct StepTerms {
-  Seconds launch;    ///< of its kernels
-  Seconds inside;    ///< steps and bytes inside nodes
-  Seconds latency;   ///< of steps between nodes
-  Seconds messages;  ///< the host's cost of messages
-  Seconds wire;      ///< bytes on it
+  Seconds launch{};   ///< of its kernels
+  Seconds inside{};   ///< steps and bytes inside nodes
+  Seconds latency{};  ///< of steps between nodes
+  Seconds messages;   ///< the host's cost of messages
+  Seconds wire{};     ///< bytes on it
 
   Seconds sum() const { return launch + inside + latency + messages + wire; }
 };
@@ -56,8 +56,8 @@ Seconds term_of(const StepTerms& terms, StepBound bound);
 StepBound bound_of(const StepTerms& terms);
 
 struct StepTime {
-  StepTerms terms;
-  Bytes message;                    ///< the largest that goes over the wire, flags excluded
+  StepTerms terms{};
+  Bytes message{};                  ///< the largest that goes over the wire, flags excluded
   double turns = 1;                 ///< of the ring; chunks of a channel in a tree
   double steps = 0, net_steps = 0;  ///< on a chunk's way, and those of them between nodes
 

@@ -70,9 +70,7 @@ void draw_curve(Svg& svg, const ChartCurve& curve, const CurvePanel& panel, cons
   const Stroke edge = svg.theme() == Theme::kPrint ? Stroke{stroke.colour, 0.6, stroke.dashes} : Stroke{};
   if (!band.empty()) svg.path(line_shape(band) + "z", stroke.colour, edge, kBand);
   for (const std::vector<Point>& run : within(curve.points, panel.low, panel.high)) {
-    std::vector<Point> line;
-    for (const Point& point : run) line.push_back(at(point.x, point.y));
-    svg.path(line_shape(line), "none", stroke);
+    svg.path(line_shape(mapped<Point>(run, [&](const Point& point) { return at(point.x, point.y); })), "none", stroke);
   }
 }
 

@@ -19,14 +19,14 @@ struct ChartCurve {
 };
 
 struct CurvePanel {
-  std::string title, x_title;
+  std::string title{}, x_title{};
   std::string y_title{};  ///< above the axis
-  std::string y_unit;     ///< behind the numbers of the axis: " %"
+  std::string y_unit{};   ///< behind the numbers of the axis: " %"
   double most_x = 1, least_x = 0;
   std::vector<Tick> x_ticks{};  ///< empty: round numbers
   double low = 0, high = 1;
-  std::vector<double> limits;  ///< dashed lines across
-  std::vector<ChartCurve> curves;
+  std::vector<double> limits{};  ///< dashed lines across
+  std::vector<ChartCurve> curves{};
 };
 
 /// Names stand beside the ends of their curves or, where these have too little room so, below the panel. `title` is for

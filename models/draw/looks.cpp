@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <iterator>
 
-#include "models/base/text.hpp"
-
 namespace accosim {
 namespace {
 

@@ -9,7 +9,6 @@
 
 #include "models/base/csv.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -100,8 +99,7 @@ std::vector<MeasuredCollective> read_collective_samples(const std::string& text,
   for (const CsvRow& written : table.rows) {
     if (diagnostics.enough()) break;
     CsvRowReader row(table, written, diagnostics);
-    MeasuredCollective sample;
-    sample.source = row.text("source");
+    MeasuredCollective sample{.source = row.text("source")};
     const std::string fabric = row.text("fabric"), collective = row.text("collective");
     if (first.empty()) first = fabric;
     auto cluster = std::ranges::find_if(clusters, [&](const auto& each) { return each->name == fabric; });

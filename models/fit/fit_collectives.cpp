@@ -11,7 +11,6 @@
 #include <tuple>
 #include <utility>
 
-#include "models/base/minimise.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/fit/fit_fabrics.hpp"
 #include "models/spec/constants.hpp"
@@ -317,8 +316,7 @@ void set_spreads(std::vector<LinkFit>& fits, const std::map<Board, LinkSamples>&
 }
 
 LinkFit fit_of(const Board& board, const Numbers& numbers) {
-  LinkFit fit;
-  fit.intra = usual_intra(board.first, board.second);
+  LinkFit fit{.intra = usual_intra(board.first, board.second)};
   fit.intra.generation = board.second;
   fit.intra.quality = {};
   fit.intra = with_numbers(fit.intra, numbers);

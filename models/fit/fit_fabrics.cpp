@@ -4,11 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "models/base/minimise.hpp"
 #include "models/base/statistics.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/price/interval.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -151,14 +149,10 @@ LinkQuality quality_of_strangers(const LinkSamples& samples) {
 }
 
 LinkFit fit_of(const std::string& kind, const LinkSamples& samples, const Prior& prior, const LinkQuality& strangers) {
-  LinkFit fit;
-  fit.between_nodes = true;
-  fit.nics.kind = kind;
+  LinkFit fit{.between_nodes = true, .nics = {.kind = kind}};
   prior.set(fit.nics);
   fit.nics.quality = strangers;
-  LinkSamples own;
-  for (const LinkSample& sample : samples)
-    if (kind_of(sample) == kind) own.push_back(sample);
+  LinkSamples own = matching(samples, [&](const LinkSample& sample) { return kind_of(sample) == kind; });
   set_evidence(fit, own, log_ratios(own, prior));
   LinkQuality& quality = fit.nics.quality;
   quality.machines = static_cast<int>(fit.sources.size());
@@ -197,9 +191,7 @@ std::vector<LinkFit> fit_fabrics(LinkSamples samples) {
       each.way = tuned_way(each.kind, each.bytes, each.cluster, each.ring, each.only);
   const Prior prior(samples);
   const LinkQuality strangers = quality_of_strangers(samples);
-  std::vector<LinkFit> fits;
-  for (const std::string& kind : fabrics()) fits.push_back(fit_of(kind, samples, prior, strangers));
-  return fits;
+  return mapped<LinkFit>(fabrics(), [&](const std::string& kind) { return fit_of(kind, samples, prior, strangers); });
 }
 
 }  // namespace accosim

@@ -48,8 +48,7 @@ GpuSamples in_a_stream(GpuSamples samples, Seconds gap) {
 }
 
 double root_mean_square(const std::vector<double>& values) {
-  double squares = 0;
-  for (const double value : values) squares += value * value;
+  const double squares = sum_of<double>(values, [](const double value) { return value * value; });
   return values.empty() ? 0 : std::sqrt(squares / static_cast<double>(values.size()));
 }
 
@@ -221,8 +220,7 @@ void fit_memory_efficiency(const GpuSamples& samples, GpuProfile& profile, GpuFi
         {fmt::format("the samples stream {} and the device has {}: look at its "
                      "memory_bandwidth_bytes_per_s, or name another --profile",
                      print_quantity(rate, Dimension::kBandwidth), print_quantity(bandwidth, Dimension::kBandwidth))});
-  std::vector<double> errors;
-  for (const double each : rates) errors.push_back(std::log(each / rate));
+  const std::vector<double> errors = mapped<double>(rates, [&](const double each) { return std::log(each / rate); });
   const double efficiency = std::min(1.0, rate / bandwidth);
   profile.set_number("memory_efficiency", efficiency,
                      fmt::format("{}: median of {} copies, sums, casts and gelus of at least {:.0f} times the L2",
@@ -260,8 +258,7 @@ void fit_adamw(const GpuSamples& samples, GpuProfile& profile, GpuFit& fit) {
     profile.set_time(
         "adamw_time_per_parameter", Seconds{time},
         fmt::format("{}: adamw in {}, median of {} sizes", profile.measured(), name_of(dtype), times.size()));
-    std::vector<double> errors;
-    for (const double each : times) errors.push_back(std::log(time / each));
+    const std::vector<double> errors = mapped<double>(times, [&](const double each) { return std::log(time / each); });
     fit.rows.push_back({"adamw_time_per_parameter", fmt::format("{:.3f} ps", 1e12 * time), errors_of(errors), {}});
     return;
   }
@@ -400,8 +397,7 @@ GpuFit fit_gpu(const GpuSamples& measured, const std::string& base, CrossValidat
         {fmt::format("no shipped profile is of {}: write --profile with the name of the nearest part "
                      "(accosim list device), or with a file of its peaks and memory",
                      in_quotes(samples.device))});
-  GpuFit fit;
-  fit.base = base.empty() ? known->profile : base;
+  GpuFit fit{.base = base.empty() ? known->profile : base};
   const bool same = known && known->same && (base.empty() || base == known->profile);
   fit.part = same ? fit.base : samples.device;
   JsonValue tree = base_tree(fit.base);

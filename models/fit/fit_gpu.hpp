@@ -37,14 +37,14 @@ struct GpuInterferenceRow {
 };
 
 struct GpuFit {
-  std::string base;     ///< the profile that it started from
-  std::string part;     ///< what was measured: the base where that is of the same GPU, else as the driver calls it
-  std::string profile;  ///< JSON, schema accosim.device/1
-  Device device;        ///< the same profile as it is read back
-  std::vector<GpuFitRow> rows;
-  std::vector<GpuRate> rates;
-  std::vector<GpuInterferenceRow> interference;
-  std::vector<std::string> notes;  ///< what was not measured, or looks wrong
+  std::string base;       ///< the profile that it started from
+  std::string part{};     ///< what was measured: the base where that is of the same GPU, else as the driver calls it
+  std::string profile{};  ///< JSON, schema accosim.device/1
+  Device device{};        ///< the same profile as it is read back
+  std::vector<GpuFitRow> rows{};
+  std::vector<GpuRate> rates{};
+  std::vector<GpuInterferenceRow> interference{};
+  std::vector<std::string> notes{};  ///< what was not measured, or looks wrong
 };
 
 /// The shipped profile for a GPU, by the name that the driver gives it; `same`: it is of this very GPU, not of its

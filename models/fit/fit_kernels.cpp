@@ -179,11 +179,7 @@ const std::vector<Parameter>& gemm_parameters() {
 
 GemmFit gemm_of(const Parameters& p, double power) { return with_constants<GemmFit>(p, power); }
 
-std::vector<std::vector<Dtype>> gemm_dtypes() {
-  std::vector<std::vector<Dtype>> all;
-  for (const Group& group : gemm_groups()) all.push_back(group.dtypes);
-  return all;
-}
+std::vector<std::vector<Dtype>> gemm_dtypes() { return mapped<std::vector<Dtype>>(gemm_groups(), &Group::dtypes); }
 
 Parameters constants_of(const GemmFit& fit) {
   Parameters constants;
@@ -216,8 +212,7 @@ std::string too_few(const KernelFit& fit) {
 }
 
 FitErrors errors_of(const std::vector<double>& log_ratios) {
-  FitErrors errors;
-  errors.samples = static_cast<int>(log_ratios.size());
+  FitErrors errors{.samples = static_cast<int>(log_ratios.size())};
   if (log_ratios.empty()) return errors;
   double mean = 0, squares = 0;
   for (const double r : log_ratios) {

@@ -43,19 +43,19 @@ Parameters constants_of(const GemmFit& fit);
 
 struct KernelFit {
   std::string architecture;
-  std::string what;           ///< "gemm fp16" or "attention"
-  std::vector<Dtype> dtypes;  ///< that it is used for; empty for attention
-  bool flash_3 = false;       ///< of attention: by FlashAttention 3
-  GemmFit gemm;               ///< of a gemm fit
-  AttentionFit attention;     ///< of an attention fit
+  std::string what{};           ///< "gemm fp16" or "attention"
+  std::vector<Dtype> dtypes{};  ///< that it is used for; empty for attention
+  bool flash_3 = false;         ///< of attention: by FlashAttention 3
+  GemmFit gemm{};               ///< of a gemm fit
+  AttentionFit attention{};     ///< of an attention fit
   /// Of a gemm fit with rows that hold a kernel beside the product (bytes_beside), such as the cast of an inference
   /// framework's fp8: how many times as long its own product takes as the library's. Found where an architecture has
   /// both kinds of rows, and taken from there by the others of the dtype; 1: there is none to compare with.
   double framework = 1;
-  FitErrors in;                         ///< all samples in
-  FitErrors out;                        ///< each sample by a fit of the others, in kFolds parts; where it was asked for
-  FitErrors half;                       ///< the same in two parts: every second sample by a fit of the others
-  std::map<std::string, FitErrors> by;  ///< "source device": errors with all samples in
+  FitErrors in{};    ///< all samples in
+  FitErrors out{};   ///< each sample by a fit of the others, in kFolds parts; where it was asked for
+  FitErrors half{};  ///< the same in two parts: every second sample by a fit of the others
+  std::map<std::string, FitErrors> by{};  ///< "source device": errors with all samples in
 };
 inline constexpr int kFolds = 10;
 

@@ -11,11 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/minimise.hpp"
 #include "models/fit/fit_fabrics.hpp"
-#include "models/fit/link_samples.hpp"
 #include "models/price/interval.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 
 namespace accosim {
@@ -101,8 +98,7 @@ class Fit {
     // Sizes of one collective err together: a sweep tells no more than ten sizes that do not.
     constexpr double kEffective = 10;
     weigh_series(samples_, kEffective, 1);
-    std::vector<Parameter> parameters;
-    for (const OwnNumber& number : all_) parameters.push_back(number.parameter);
+    const std::vector<Parameter> parameters = mapped<Parameter>(all_, &OwnNumber::parameter);
     at_ = minimise(
         [&](const Parameters& p) {
           std::vector<double> out;
@@ -114,10 +110,7 @@ class Fit {
   }
 
   OwnFabric own() {
-    OwnFabric own;
-    own.fit = link_fit();
-    own.numbers = numbers();
-    own.untold = untold();
+    OwnFabric own{.fit = link_fit(), .numbers = numbers(), .untold = untold()};
     if (!between_) return own;
     if (std::ranges::any_of(all_, [](const OwnNumber& each) { return is_inside(each); })) {
       own.inside = own.fit;
@@ -164,8 +157,7 @@ class Fit {
   }
 
   LinkFit link_fit() {
-    LinkFit fit;
-    fit.between_nodes = between_;
+    LinkFit fit{.between_nodes = between_};
     set(samples_.front().cluster.nodes, at_);
     const NodeGroup& group = samples_.front().cluster.nodes.front();
     fit.nics = group.nics;

@@ -30,10 +30,10 @@ struct OwnFabric {
   LinkFit fit;  ///< its spreads are of these samples, where these are ten, and grow beyond their nodes
   /// Links inside nodes, with the share of PCIe and the crowding that samples between nodes show, where none is of one
   /// node.
-  std::optional<LinkFit> inside;
+  std::optional<LinkFit> inside{};
   std::vector<FittedNumber> numbers;
   std::vector<std::string> untold;  ///< what the samples cannot tell, or not tell apart, in words
-  std::vector<Extrapolated> beyond;
+  std::vector<Extrapolated> beyond{};
 };
 
 /// Of each kind of NICs with samples between nodes, in the order of the kinds' names: share of the wire, latency, cost

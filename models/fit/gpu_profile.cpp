@@ -78,8 +78,7 @@ void GpuProfile::set(const std::string& key, JsonValue value, const std::string&
 
 void GpuProfile::read() {
   JsonDocument written = parse_json(text(), "fitted profile");  // numbers as they are written, with their few digits
-  Diagnostics diagnostics;
-  diagnostics.errors = written.errors;
+  Diagnostics diagnostics{.errors = written.errors};
   const std::optional<Device> device = read_device(written.root, "", diagnostics);
   if (!device || !diagnostics.errors.empty()) {  // samples that pass one by one can make a device that cannot be
     diagnostics.errors.insert(diagnostics.errors.begin(), "the samples make a profile that cannot be; measure again:");

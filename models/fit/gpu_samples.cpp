@@ -25,8 +25,7 @@ Dtype read_storage(ObjectReader& reader, const char* key) {
 }
 
 Timing read_timing(ObjectReader& reader, const Range& possible = kTime) {
-  Timing time;
-  time.median = Seconds{reader.number("median_s", possible)};
+  Timing time{.median = Seconds{reader.number("median_s", possible)}};
   const Seconds p10{reader.number("p10_s", possible)}, p90{reader.number("p90_s", possible)};
   reader.integer("runs", 1, kMaxInteger);
   if (reader.has("again_s")) time.again = Seconds{reader.number("again_s", possible)};
@@ -35,11 +34,10 @@ Timing read_timing(ObjectReader& reader, const Range& possible = kTime) {
 }
 
 Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
-  Gemm gemm;
-  gemm.batch = reader.whole("batch", 1, kMostSide);
-  gemm.m = reader.whole("m", 1, kMostSide);
-  gemm.n = reader.whole("n", 1, kMostSide);
-  gemm.k = reader.whole("k", 1, kMostSide);
+  Gemm gemm{.batch = reader.whole("batch", 1, kMostSide),
+            .m = reader.whole("m", 1, kMostSide),
+            .n = reader.whole("n", 1, kMostSide),
+            .k = reader.whole("k", 1, kMostSide)};
   if (const std::string wrong = wrong_flops(flops_of(gemm)); reader.good() && !wrong.empty()) reader.fail("m", wrong);
   gemm.in = bytes_of(dtype);
   gemm.out = std::max(bytes_of(dtype), Bytes{2});  // a product of fp8 writes bf16
@@ -50,8 +48,7 @@ Gemm read_gemm(ObjectReader& reader, Dtype dtype) {
 }
 
 GpuProductSample read_product(ObjectReader& reader) {
-  GpuProductSample sample;
-  sample.dtype = reader.choice("dtype", values_of<Dtype>());
+  GpuProductSample sample{.dtype = reader.choice("dtype", values_of<Dtype>())};
   reader.text("layout");
   sample.gemm = read_gemm(reader, sample.dtype);
   reader.boolean("bias", false);
@@ -76,9 +73,8 @@ void read_sides(ObjectReader& reader, double& rows, double& columns) {
 }
 
 GpuKernelSample read_kernel(ObjectReader& reader) {
-  GpuKernelSample sample;
-  sample.kernel = read_kernel_name(reader).value_or(StepKernel::kCopy);
-  sample.dtype = read_storage(reader, "dtype");
+  GpuKernelSample sample{.kernel = read_kernel_name(reader).value_or(StepKernel::kCopy),
+                         .dtype = read_storage(reader, "dtype")};
   read_sides(reader, sample.rows, sample.columns);
   sample.bytes = Bytes{reader.number("bytes", kSize)};
   sample.cold = reader.boolean("cold");

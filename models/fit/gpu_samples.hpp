@@ -15,7 +15,7 @@ namespace accosim {
 /// Medians of the runs of a first pass, and of a second one.
 struct Timing {
   Seconds median;
-  std::optional<Seconds> again;
+  std::optional<Seconds> again{};
 
   /// Mean of both passes' medians.
   Seconds mean() const { return again ? 0.5 * (median + *again) : median; }
@@ -23,18 +23,18 @@ struct Timing {
 
 struct GpuProductSample {
   Dtype dtype = Dtype::kBf16;
-  Gemm gemm;
+  Gemm gemm{};
   bool cold = false;  ///< no operand is in the L2; else as in a step
-  Timing time;
+  Timing time{};
 };
 
 struct GpuKernelSample {
   StepKernel kernel = StepKernel::kCopy;
   Dtype dtype = Dtype::kBf16;
   double rows = 0, columns = 0;
-  Bytes bytes;
+  Bytes bytes{};
   bool cold = false;
-  Timing time;
+  Timing time{};
 
   double elements() const { return rows * columns; }
 };

@@ -9,7 +9,6 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/nccl_release.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

@@ -19,7 +19,7 @@ struct NcclTestsOptions {
   std::string fabric = "cluster";
   std::string source = "nccl-tests";
   bool in_place = false;
-  std::string collective;    ///< used where the output does not name one; empty: by the output or the file's name
+  std::string collective{};  ///< used where the output does not name one; empty: by the output or the file's name
   int ranks = 0, nodes = 0;  ///< used where the output lists no ranks; 0: by the output
 };
 

@@ -21,10 +21,7 @@ Dtype read_dtype(CsvRowReader& row, const char* column) {
 }
 
 KernelSample read_row(CsvRowReader& row) {
-  KernelSample sample;
-  sample.source = row.text("source");
-  sample.device = row.text("device");
-  sample.dtype = read_dtype(row, "dtype");
+  KernelSample sample{.source = row.text("source"), .device = row.text("device"), .dtype = read_dtype(row, "dtype")};
   const std::string kind = row.text("kind");
   const auto side = [&](const char* column) { return row.number(column, kSide); };
   if (kind == "gemm") {

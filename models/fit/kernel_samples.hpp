@@ -14,8 +14,8 @@ struct KernelSample {
   std::string source;  ///< who measured
   std::string device;  ///< the name of a profile
   Dtype dtype = Dtype::kBf16;
-  Kernel kernel;
-  Seconds time;
+  Kernel kernel{};
+  Seconds time{};
 };
 
 /// What is wrong with a kernel of so many FLOPs; empty when nothing is.

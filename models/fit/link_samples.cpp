@@ -7,10 +7,8 @@
 #include <map>
 #include <tuple>
 
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/nccl_node.hpp"
-#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {
@@ -78,28 +76,25 @@ std::vector<double> log_ratios(LinkSamples& samples, const std::function<bool(Li
 
 LinkSample light(const MeasuredCollective& measured) {
   const CollectiveQuery& query = measured.query;
-  LinkSample sample;
-  sample.ring = ring_of(query);
-  sample.kind = query.kind;
-  sample.bytes = query.bytes;
-  sample.offset = query.offset;
-  sample.back_to_back = query.back_to_back;
-  sample.time = measured.time;
-  sample.only = query.only;
-  sample.source = measured.source;
-  sample.trust = measured.trust;
-  sample.measured_on = query.cluster;
-  sample.cluster.name = query.cluster->name;
-  sample.cluster.fabric = query.cluster->fabric;
-  sample.cluster.nccl = middle_release(query);
-  sample.cluster.tuner = query.cluster->tuner;
-  sample.cluster.forced = query.cluster->forced;
-  sample.cluster.collnet = query.cluster->collnet;
-  sample.cluster.graphs = query.cluster->graphs;
+  LinkSample sample{.cluster = {.name = query.cluster->name,
+                                .fabric = query.cluster->fabric,
+                                .nccl = middle_release(query),
+                                .tuner = query.cluster->tuner,
+                                .forced = query.cluster->forced,
+                                .collnet = query.cluster->collnet,
+                                .graphs = query.cluster->graphs},
+                    .ring = ring_of(query),
+                    .kind = query.kind,
+                    .bytes = query.bytes,
+                    .offset = query.offset,
+                    .time = measured.time,
+                    .back_to_back = query.back_to_back,
+                    .only = query.only,
+                    .source = measured.source,
+                    .measured_on = query.cluster,
+                    .trust = measured.trust};
   for (const NodeGroup& group : query.cluster->nodes) {
-    NodeGroup bare;
-    bare.count = group.count;
-    bare.gpus = group.gpus;
+    NodeGroup bare{.count = group.count, .gpus = group.gpus};
     for (const Device& device : group.devices) {
       // Of GPUs that are alike one is enough: nothing of a collective's price asks how many devices are listed.
       if (!bare.devices.empty() && bare.devices.back().collective_sms == device.collective_sms &&

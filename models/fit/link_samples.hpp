@@ -19,8 +19,8 @@ namespace accosim {
 
 struct MeasuredCollective {
   std::string source;
-  CollectiveQuery query;
-  Seconds time;
+  CollectiveQuery query{};
+  Seconds time{};
   std::optional<NcclRelease> nccl{};  ///< that it was measured with, where that is said
   double trust = 1;  ///< what it counts beside another: half where its source is noisy or says too little
 };
@@ -30,15 +30,15 @@ inline double weight_of(char trust) { return trust == 'B' ? 0.5 : 1; }
 
 struct LinkFit {
   bool between_nodes = false;
-  IntraLink intra;  ///< the fitted kind and its constants, for links inside nodes; bandwidth and links are not set
-  Nics nics;        ///< the same for links between nodes
-  FitErrors large;  ///< with all samples in the fit: those from 1 MiB
-  FitErrors small;  ///< the same below 1 MiB
+  IntraLink intra{};  ///< the fitted kind and its constants, for links inside nodes; bandwidth and links are not set
+  Nics nics{};        ///< the same for links between nodes
+  FitErrors large{};  ///< with all samples in the fit: those from 1 MiB
+  FitErrors small{};  ///< the same below 1 MiB
   /// Each sample by a fit without its part, in kCollectiveFolds parts; where it was asked for. By what it is: rings,
   /// trees and NVLS from 1 MiB and below, exchanges (all-to-all, send/recv) from 1 MiB and below.
   std::vector<std::pair<std::string, FitErrors>> out{};
   double least = 0, most = 0;  ///< smallest and largest sample, bytes
-  std::set<std::string> sources;
+  std::set<std::string> sources{};
   std::vector<std::string> at_ends{};  ///< at_end() of its numbers
 
   const std::string& kind() const { return between_nodes ? nics.kind : intra.kind; }

@@ -135,8 +135,7 @@ void check_rate(const MachineSamples& samples, BytesPerSecond achieved, double r
 }  // namespace
 
 MachineSamples read_machine_samples(const std::string& text, const std::string& name) {
-  MachineSamples samples;
-  samples.source = printable(name, 300);
+  MachineSamples samples{.source = printable(name, 300)};
   read_document(text, name, {"accosim.samples/1", "accocal measure"},
                 [&](ObjectReader& top) { read_samples(top, samples); });
   return samples;

@@ -25,14 +25,14 @@ struct MachineSample {
 };
 
 struct MachineSamples {
-  std::string source;                      ///< the file, for errors
-  std::string cpu, network, commit, date;  ///< network: loopback, paced or netns
+  std::string source;                              ///< the file, for errors
+  std::string cpu{}, network{}, commit{}, date{};  ///< network: loopback, paced or netns
   int cores = 0, ranks = 0;
   double idle_before = 0, idle_after = 0;  ///< idle share of all cores' time, before and after the measurement
-  std::vector<double> rates;               ///< one a rank, B/s; empty where nothing limits
-  std::vector<double> payloads;            ///< of each of them what is payload, B/s; empty: not told
-  std::vector<double> bursts;              ///< of each rank's token bucket, B; empty where there is none
-  std::vector<MachineSample> samples;
+  std::vector<double> rates{};             ///< one a rank, B/s; empty where nothing limits
+  std::vector<double> payloads{};          ///< of each of them what is payload, B/s; empty: not told
+  std::vector<double> bursts{};            ///< of each rank's token bucket, B; empty where there is none
+  std::vector<MachineSample> samples{};
 };
 
 /// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place.

@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "models/base/quantity.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/fit/import_nccl_tests.hpp"
 #include "models/spec/fabrics.hpp"
 
@@ -93,8 +92,7 @@ std::vector<NetworkDoubt> doubts_of(const std::vector<MeasuredCollective>& sampl
   for (auto& [kind, sizes] : kinds) {
     const bool large = mean_ratio(sizes.large) > kLargeTooSlow, small = mean_ratio(sizes.small) > kSmallTooSlow;
     if (!large && !small) continue;
-    NetworkDoubt doubt;
-    doubt.kind = kind;
+    NetworkDoubt doubt{.kind = kind};
     for (const auto& [all, most] : {std::pair(&sizes.small, kSmallTooSlow), std::pair(&sizes.large, kLargeTooSlow)})
       std::copy_if(all->begin(), all->end(), std::back_inserter(doubt.slow),
                    [most = most](const SlowCollective& each) { return each.measured.time > most * each.usual; });

@@ -22,9 +22,9 @@ struct SlowCollective {
 /// Of the samples between nodes of one kind of NICs, or inside nodes of one kind of links.
 struct NetworkDoubt {
   std::string kind;
-  std::string in_short;              ///< one line, for the file that is written and for whoever uses it
-  std::vector<SlowCollective> slow;  ///< by size
-  std::string look_at;
+  std::string in_short{};              ///< one line, for the file that is written and for whoever uses it
+  std::vector<SlowCollective> slow{};  ///< by size
+  std::string look_at{};
 };
 
 /// Of the samples as they were read. Large messages are doubted where they take twice as long as is usual, small ones

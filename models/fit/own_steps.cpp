@@ -41,9 +41,7 @@ std::vector<OwnStep> read_own_steps(const std::string& text, const std::string& 
   std::vector<OwnStep> steps;
   for (const CsvRow& row : table.rows) {
     CsvRowReader reader(table, row, diagnostics);
-    OwnStep step;
-    step.line = row.line;
-    step.scenario = reader.text("scenario");
+    OwnStep step{.scenario = reader.text("scenario"), .line = row.line};
     step.schedule = reader.has("schedule") ? reader.text("schedule", "") : "";
     std::istringstream sets(reader.has("set") ? reader.text("set", "") : "");
     for (std::string set; std::getline(sets, set, ';');) {

@@ -9,11 +9,11 @@
 namespace accosim {
 
 struct OwnStep {
-  std::string scenario;           ///< as it is named in the table
-  std::vector<std::string> sets;  ///< "/json/pointer=value"
-  std::string schedule;           ///< label or name; empty: the baseline
-  Seconds measured;               ///< of an update
-  int line = 0;                   ///< of the table
+  std::string scenario;             ///< as it is named in the table
+  std::vector<std::string> sets{};  ///< "/json/pointer=value"
+  std::string schedule{};           ///< label or name; empty: the baseline
+  Seconds measured{};               ///< of an update
+  int line = 0;                     ///< of the table
 
   /// "mine.json, zero1, /training/micro_batch_size=2".
   std::string in_words() const;

@@ -112,11 +112,10 @@ std::vector<KernelFit> fits_of(const std::vector<Device>& profiles) {
     for (const std::vector<Dtype>& dtypes : gemm_dtypes()) {
       const std::optional<GemmFit>& gemm = device.gemm[static_cast<std::size_t>(dtypes.front())];
       if (!gemm || gemm->quality.inherited || gemm->quality.samples == 0) continue;
-      KernelFit fit;
-      fit.architecture = device.architecture;
-      fit.dtypes = dtypes;
-      fit.gemm = *gemm;
-      fit.in.samples = gemm->quality.samples;
+      const KernelFit fit{.architecture = device.architecture,
+                          .dtypes = dtypes,
+                          .gemm = *gemm,
+                          .in = {.samples = gemm->quality.samples}};
       fits = with_others(std::move(fits), {fit});
     }
   return fits;

@@ -51,8 +51,7 @@ std::vector<std::string> read_texts(ObjectReader& reader, const char* key) {
 }
 
 PublishedCase read_case(ObjectReader& reader, PublishedFile& file, const char* group) {
-  PublishedCase one;
-  one.id = file.source.key + "/" + reader.text("id", {}, 200);
+  PublishedCase one{.id = file.source.key + "/" + reader.text("id", {}, 200)};
   const bool simulated = !file.source.simulated.empty();
   one.group = simulated ? kSimulatorGroup : group;
   one.source = file.source.key;
@@ -240,8 +239,7 @@ void read_scenario_of(PublishedCase& one, ObjectReader& reader, ObjectReader& to
 }
 
 int schedule_of(ObjectReader& reader, const Scenario& scenario, const char* fallback) {
-  std::vector<std::string> labels;
-  for (const ScheduleSpec& spec : scenario.schedules) labels.push_back(spec.label);
+  std::vector<std::string> labels = mapped<std::string>(scenario.schedules, &ScheduleSpec::label);
   const std::string label = reader.one_of("schedule", labels, fallback != nullptr ? fallback : labels.front());
   const auto found = std::ranges::find(labels, label);
   return found == labels.end() ? 0 : static_cast<int>(found - labels.begin());

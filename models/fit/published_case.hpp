@@ -58,20 +58,20 @@ struct KernelQuery {
 };
 
 struct PublishedCase {
-  std::string id;      ///< unique: the source's key, "/", and a name of its own
-  std::string group;   ///< one of published_groups()
-  std::string source;  ///< PublishedSource::key
-  std::string url;     ///< of the source, or the case's own
-  std::string device;  ///< of the (first) GPU; empty where nothing can be predicted
-  std::string series;  ///< cases that share one line of a report, such as the sizes of one collective on one cluster
-  std::string configuration;          ///< in words
-  std::string published;              ///< the measured value as its source has it
-  char trust = 'A';                   ///< A: exact and fully configured; B: approximate or under-specified
-  std::vector<std::string> inferred;  ///< what its source does not say
-  std::string explanation;            ///< why the prediction is off
-  std::string memory_explanation;     ///< why it ran though it is said not to fit; the file's, or the case's own
-  std::string left_out;               ///< why it is not scored; empty when it is
-  std::string not_expressible;        ///< why it cannot be predicted; empty when it can
+  std::string id{};      ///< unique: the source's key, "/", and a name of its own
+  std::string group{};   ///< one of published_groups()
+  std::string source{};  ///< PublishedSource::key
+  std::string url{};     ///< of the source, or the case's own
+  std::string device{};  ///< of the (first) GPU; empty where nothing can be predicted
+  std::string series{};  ///< cases that share one line of a report, such as the sizes of one collective on one cluster
+  std::string configuration{};          ///< in words
+  std::string published{};              ///< the measured value as its source has it
+  char trust = 'A';                     ///< A: exact and fully configured; B: approximate or under-specified
+  std::vector<std::string> inferred{};  ///< what its source does not say
+  std::string explanation{};            ///< why the prediction is off
+  std::string memory_explanation{};     ///< why it ran though it is said not to fit; the file's, or the case's own
+  std::string left_out{};               ///< why it is not scored; empty when it is
+  std::string not_expressible{};        ///< why it cannot be predicted; empty when it can
 
   /// Priced by what was measured on the very machine, as all is that accocal measured. So no fit to published data may
   /// use it, and it is not predicted again when something is left out of those fits.
@@ -79,12 +79,12 @@ struct PublishedCase {
   bool in_fits = true;     ///< whether fits may use it
   bool in_spreads = true;  ///< of a training step: whether its errors say how far off others may be
   Asked asked = Asked::kNothing;
-  double measured = 0;                       ///< in the unit of `asked`
-  std::shared_ptr<const Scenario> scenario;  ///< of all but collectives and kernels
-  std::shared_ptr<const ScenarioTree> tree;  ///< what that was read from
-  int schedule = 0;                          ///< index in the scenario's
-  CollectiveQuery collective;
-  KernelQuery kernel;
+  double measured = 0;                         ///< in the unit of `asked`
+  std::shared_ptr<const Scenario> scenario{};  ///< of all but collectives and kernels
+  std::shared_ptr<const ScenarioTree> tree{};  ///< what that was read from
+  int schedule = 0;                            ///< index in the scenario's
+  CollectiveQuery collective{};
+  KernelQuery kernel{};
 
   bool scored() const { return left_out.empty() && not_expressible.empty(); }
 };

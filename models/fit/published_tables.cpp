@@ -12,8 +12,6 @@
 #include "models/fit/published_file.hpp"
 #include "models/read/read_cluster.hpp"
 #include "models/read/read_device.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {
@@ -116,19 +114,18 @@ void read_unasked_cases(ObjectReader& top, PublishedFile& file, const char* grou
 
 /// What all rows of a table of collectives have in common.
 struct CollectiveTable {
-  PublishedCase common;
+  PublishedCase common{};
   TimingOverheads overheads;
   bool leave_out_misaligned = false;
   bool back_to_back = false;
-  std::vector<NcclRelease> releases;  ///< that it may have been
-  std::string algorithm;              ///< "any", or the one that was forced
+  std::vector<NcclRelease> releases{};  ///< that it may have been
+  std::string algorithm{};              ///< "any", or the one that was forced
 };
 
 CollectiveTable read_collective_table(ObjectReader& reader, PublishedFile& file) {
-  CollectiveTable table;
-  table.overheads = read_overheads(reader);
-  table.leave_out_misaligned = reader.boolean("leave_out_misaligned", false);
-  table.back_to_back = reader.boolean("back_to_back", false);
+  CollectiveTable table{.overheads = read_overheads(reader),
+                        .leave_out_misaligned = reader.boolean("leave_out_misaligned", false),
+                        .back_to_back = reader.boolean("back_to_back", false)};
   for (const std::string& text : read_texts(reader, "releases")) {
     const std::optional<NcclRelease> release = nccl_release(text);
     if (!release)
@@ -258,9 +255,8 @@ void read_kernel_tables(ObjectReader& top, PublishedFile& file) {
     return devices[name] = device ? std::make_shared<const Device>(*device) : nullptr;
   };
   read_each(top, "tables", [&](ObjectReader& reader) {
-    PublishedCase shared;
-    shared.group = reader.boolean("apart", false) ? kApartGroup : kKernelGroup;
-    shared.in_fits = reader.boolean("in_fits", true);
+    PublishedCase shared{.group = reader.boolean("apart", false) ? kApartGroup : kKernelGroup,
+                         .in_fits = reader.boolean("in_fits", true)};
     shared.source = file.source.key;
     shared.url = file.source.url;
     shared.trust = reader.one_of("trust", {"A", "B"}, "A")[0];

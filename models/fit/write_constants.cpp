@@ -7,7 +7,6 @@
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/rounded.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/scenario_error.hpp"
 

@@ -98,9 +98,7 @@ JsonValue json_of(const GemmFit& fit) {
 
 void spread_gemm_efficiency(JsonValue& profile, const Device& device) {
   if (profile.find("gemm_efficiency") == nullptr) return;
-  GemmFit flat;
-  flat.peak_fraction = device.gemm_efficiency;
-  flat.quality.inherited = true;
+  GemmFit flat{.peak_fraction = device.gemm_efficiency, .quality = {.inherited = true}};
   JsonValue gemm = json_object({});
   for (int i = 0; i < kDtypeCount; ++i)
     if (device.peak[static_cast<std::size_t>(i)]) gemm.set(name_of(static_cast<Dtype>(i)), json_of(flat));

@@ -10,8 +10,6 @@
 #include <sstream>
 #include <utility>
 
-#include "models/base/json.hpp"
-#include "models/base/reader.hpp"
 #include "models/base/text.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/read/scenario_tree.hpp"
@@ -174,12 +172,6 @@ const ScheduleTraits& nearest_schedule(LaunchForm form, const Training& training
   if (framework_of(form) == Framework::kMegatron && split == Sharding::kGradients) split = Sharding::kOptimizer;
   return plain_schedule(split);
 }
-/// What an entry says on that ground, which fills in its defaults; nothing where it is refused.
-std::optional<ScheduleSpec> read_on(const Training& training, const std::optional<Cluster>& cluster, JsonValue& entry) {
-  Diagnostics diagnostics;
-  ScheduleSpec spec = read_schedule(entry, "", training, cluster, diagnostics);
-  return diagnostics.errors.empty() ? std::optional(std::move(spec)) : std::nullopt;
-}
 
 void check_adapters(LaunchForm form) {
   std::vector<std::string> others;
@@ -269,8 +261,8 @@ JsonValue nearest_entry(LaunchForm form, const Training& training, const std::op
     JsonValue before = made, tried = made, read;
     tried.set(key, value);
     read = tried;
-    if (!read_on(training, cluster, read)) return;
-    read_on(training, cluster, before);
+    if (!schedule_of(read, training, cluster)) return;
+    schedule_of(before, training, cluster);
     if (text_at(before, pointer_part(key)) != text_at(read, pointer_part(key))) made = std::move(tried);
   };
   for (const Keys& row : kKeys)
@@ -305,7 +297,7 @@ std::string not_typed(LaunchForm form, const Training& training, const std::opti
   if (traits.delayed || traits.local) return fmt::format("{} has no {}", title_of(form), traits.title);
   JsonValue made = nearest_entry(form, training, cluster, entry), own = entry;
   if (text_at(made, "/name") != traits.name) return why_nearest(form);
-  const bool same = read_on(training, cluster, made) == read_on(training, cluster, own);
+  const bool same = schedule_of(made, training, cluster) == schedule_of(own, training, cluster);
   return same ? "" : fmt::format("{} has no such choice", title_of(form));
 }
 
@@ -331,8 +323,8 @@ Nearest nearest_to(LaunchForm form, const LoadedScenario& loaded, JsonValue entr
   // Under another schedule's name it would not be known again.
   if (text_at(made, "/name") != text_at(entry, "/name")) made.erase("label");
   JsonValue read = made;
-  read_on(ground.training, ground.cluster, read);
-  read_on(loaded.scenario.training, loaded.scenario.cluster, usual);
+  schedule_of(read, ground.training, ground.cluster);
+  schedule_of(usual, loaded.scenario.training, loaded.scenario.cluster);
   for (const JsonMember& member : entry.members) {
     const std::string place = pointer_part(member.key), was = text_at(entry, place), is = text_at(read, place);
     // A choice that is none any more is told where it was made.

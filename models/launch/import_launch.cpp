@@ -9,9 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "models/base/json.hpp"
 #include "models/base/text.hpp"
-#include "models/base/text_file.hpp"
 #include "models/launch/config_text.hpp"
 #include "models/launch/launch_line.hpp"
 #include "models/launch/reader.hpp"
@@ -166,8 +164,7 @@ const Trainer& known_trainer(const LaunchLine& launch, const std::optional<Confi
                        "are not modelled yet",
                        where, printable(launch.program))});
   if (const Trainer* const trainer = trainer_of(launch, config ? config->root : JsonValue())) return *trainer;
-  std::vector<std::string> names;
-  for (const Trainer& trainer : trainers()) names.emplace_back(trainer.name);
+  const std::vector<std::string> names = mapped<std::string>(trainers(), &Trainer::name);
   const bool accelerate = config && config->root.find("distributed_type") != nullptr;
   throw ScenarioError({fmt::format("{}: {}; give a launch script, or a configuration, of {}; a scenario is JSON", where,
                                    accelerate               ? "accelerate's configuration names no training"

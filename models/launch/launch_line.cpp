@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "models/base/text.hpp"
-#include "models/base/text_file.hpp"
 #include "models/launch/config_text.hpp"
 #include "models/launch/shell_arithmetic.hpp"
 #include "models/spec/scenario_error.hpp"

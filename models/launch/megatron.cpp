@@ -30,9 +30,9 @@ std::optional<int> entries_of(const std::string& tokenizer) {
   return {};
 }
 
-class Reader {
+class Reader : LaunchReader {
  public:
-  Reader(const Launched& launched, Flags& flags, Draft& draft) : launched_(launched), draft_(draft), flags_(flags) {
+  Reader(const Launched& launched, Flags& flags, Draft& draft) : LaunchReader(launched, flags, draft) {
     deepspeed_ = flags_.has("deepspeed") || flags_.has("deepspeed-config") || flags_.has("zero-stage");
     // Names that Megatron-LM has no more.
     old_ = !deepspeed_ && flags_.has_any({"DDP-impl", "activations-checkpoint-method", "checkpoint-activations"});
@@ -54,9 +54,6 @@ class Reader {
   }
 
  private:
-  void set(const std::string& pointer, JsonValue value, Names names) {
-    draft_.set(pointer, std::move(value), flags_.place(names));
-  }
   std::optional<int> required(Names names, const char* example) {
     if (!flags_.has_any(names)) {
       const std::string_view name =
@@ -113,16 +110,16 @@ class Reader {
   const ModelFamily& family_of_blocks(bool gated) {
     const int experts = flags_.count({"num-experts"}).value_or(1);
     const bool latent = flags_.on("multi-latent-attention"), normed = flags_.on("qk-layernorm");
-    const auto refuse = [&](std::string_view name, const char* what) {
-      draft_.refuse(flags_.place({name}), fmt::format("{} {}", flags_.written(name), what));
+    const auto lacks = [&](std::string_view name, const char* what) {
+      refuse({name}, fmt::format("{} {}", flags_.written(name), what));
     };
     if (experts < 2) {
-      if (latent) refuse("multi-latent-attention", "without experts is not modelled yet; give --model FILE");
-      if (normed) draft_.not_modelled(flags_.place({"qk-layernorm"}), "--qk-layernorm: two small norms a block");
+      if (latent) lacks("multi-latent-attention", "without experts is not modelled yet; give --model FILE");
+      if (normed) not_modelled({"qk-layernorm"}, "--qk-layernorm: two small norms a block");
       return plain_family(gated);
     }
-    if (deepspeed_) refuse("num-experts", "of Megatron-DeepSpeed is not read yet; give --model FILE");
-    if (!gated) refuse("num-experts", "without --swiglu is not modelled yet; give --model FILE");
+    if (deepspeed_) lacks("num-experts", "of Megatron-DeepSpeed is not read yet; give --model FILE");
+    if (!gated) lacks("num-experts", "without --swiglu is not modelled yet; give --model FILE");
     // "([0]*3+[1]*58)" says it of each layer, and a number of which the first of so many has experts.
     const std::string every = flags_.words({"moe-layer-freq"}).value_or("1");
     const std::optional<int> number = whole_number(every);
@@ -131,9 +128,8 @@ class Reader {
     for (int i = 0; number && *number > 0 && i < std::min(layers_, 10'000); ++i)
       pattern += i % *number == 0 ? '1' : '0';
     if (pattern.size() != static_cast<std::size_t>(layers_) || pattern.find_first_not_of("01") != std::string::npos)
-      draft_.refuse(flags_.place({"moe-layer-freq"}),
-                    fmt::format("{} is {}, which is no list of {} layers; write 1, or '([0]*1+[1]*{})'",
-                                flags_.written("moe-layer-freq"), every, layers_, layers_ - 1));
+      refuse({"moe-layer-freq"}, fmt::format("{} is {}, which is no list of {} layers; write 1, or '([0]*1+[1]*{})'",
+                                             flags_.written("moe-layer-freq"), every, layers_, layers_ - 1));
     for (std::size_t i = 0; i < pattern.size(); ++i)
       if (pattern[i] == '0') dense_.push_back(static_cast<int>(i));
     if (!flags_.on("moe-grouped-gemm"))
@@ -152,13 +148,10 @@ class Reader {
     const Names of_shared = {"moe-shared-expert-intermediate-size"};
     const int shared = flags_.count(of_shared).value_or(0);
     if (keys.shared_count != nullptr) {
-      if (shared % own != 0)
-        draft_.refuse(flags_.place(of_shared), fmt::format("{} is no multiple of {}", shared, own));
+      if (shared % own != 0) refuse(of_shared, fmt::format("{} is no multiple of {}", shared, own));
       set(key(keys.shared_count), shared / own, of_shared);
       const bool first = dense_.empty() || dense_.back() + 1 == static_cast<int>(dense_.size());
-      if (!first)
-        draft_.refuse(flags_.place({"moe-layer-freq"}),
-                      "of latent attention only the first layers may have no experts");
+      if (!first) refuse({"moe-layer-freq"}, "of latent attention only the first layers may have no experts");
       set(key(keys.first_dense), static_cast<int>(dense_.size()), {"moe-layer-freq"});
     } else if (keys.shared_inner_size != nullptr) {
       set(key(keys.shared_inner_size), shared, of_shared);
@@ -188,14 +181,14 @@ class Reader {
     if (gated)
       set("/model/num_key_value_heads", key_value, {"num-query-groups", "num-key-value-heads"});
     else if (key_value != heads)
-      draft_.refuse(flags_.place({"num-query-groups", "num-key-value-heads"}),
-                    "grouped queries without --swiglu are not modelled yet; give a launch line with it");
+      refuse({"num-query-groups", "num-key-value-heads"},
+             "grouped queries without --swiglu are not modelled yet; give a launch line with it");
     const std::optional<int> channels = flags_.count({"kv-channels"});
     if (channels && std::int64_t{*channels} * heads != width) {
       if (gated)
         set("/model/head_dim", *channels, {"kv-channels"});
       else
-        draft_.refuse(flags_.place({"kv-channels"}), "heads of another size without --swiglu are not modelled yet");
+        refuse({"kv-channels"}, "heads of another size without --swiglu are not modelled yet");
     }
   }
 
@@ -207,9 +200,9 @@ class Reader {
     if (flags_.on("use-rotary-position-embeddings")) kind = "rope";
     if (flags_.on("no-position-embedding") && kind == "learned_absolute") kind = "none";
     if (gated == (kind == "rope" || kind == "yarn" || kind == "mrope")) return;
-    draft_.not_modelled(flags_.place({"position-embedding-type", "use-rotary-position-embeddings"}),
-                        fmt::format("positions are {}: here they are {}, which is a small part of a step", kind,
-                                    gated ? "rotary" : "a learned table"));
+    not_modelled({"position-embedding-type", "use-rotary-position-embeddings"},
+                 fmt::format("positions are {}: here they are {}, which is a small part of a step", kind,
+                             gated ? "rotary" : "a learned table"));
   }
 
   void read_vocabulary() {
@@ -233,18 +226,15 @@ class Reader {
     const bool without = flags_.on("disable-bias-linear"), of_queries = flags_.on("add-qkv-bias");
     const std::string norm = lower(flags_.text({"normalization"}).value_or("LayerNorm"));
     if (gated != (norm == "rmsnorm"))
-      draft_.not_modelled(flags_.place({"normalization"}),
-                          fmt::format("norms are {}: here they are {}, which is a small part of a step", norm,
-                                      gated ? "RMSNorm" : "LayerNorm"));
+      not_modelled({"normalization"}, fmt::format("norms are {}: here they are {}, which is a small part of a step",
+                                                  norm, gated ? "RMSNorm" : "LayerNorm"));
     if (!gated) {
-      if (without)
-        draft_.not_modelled(flags_.place({"disable-bias-linear"}),
-                            "--disable-bias-linear: biases are a small part of a step");
+      if (without) not_modelled({"disable-bias-linear"}, "--disable-bias-linear: biases are a small part of a step");
       return;
     }
     if (family.experts.count != nullptr) {
       if (!without || of_queries != family.qkv_bias.usual)
-        draft_.not_modelled(flags_.place({"add-qkv-bias"}), "biases are others here, which is a small part of a step");
+        not_modelled({"add-qkv-bias"}, "biases are others here, which is a small part of a step");
       return;
     }
     if (!without || of_queries) set("/model/attention_bias", true, {"add-qkv-bias"});
@@ -279,9 +269,9 @@ class Reader {
   void tell_other(std::string_view configured, std::string_view argument) {
     const std::optional<double> own = flags_.number({configured}), other = flags_.number({argument});
     if (own && other && *own != *other)
-      draft_.not_modelled(flags_.place({configured}),
-                          fmt::format("{} is {}, and {} is {}: the engine's is taken", flags_.written(configured),
-                                      shortest(*own), flags_.written(argument), shortest(*other)));
+      not_modelled({configured},
+                   fmt::format("{} is {}, and {} is {}: the engine's is taken", flags_.written(configured),
+                               shortest(*own), flags_.written(argument), shortest(*other)));
   }
 
   void read_precision() {
@@ -302,8 +292,7 @@ class Reader {
     set("/training/gradient_clipping", clip.value_or(1) > 0, {"clip-grad"});
     const std::string optimizer = flags_.text({"optimizer"}).value_or("adam");
     if (optimizer != "adam")
-      draft_.refuse(flags_.place({"optimizer"}),
-                    fmt::format("--optimizer {}: of optimizers only AdamW is modelled", optimizer));
+      refuse({"optimizer"}, fmt::format("--optimizer {}: of optimizers only AdamW is modelled", optimizer));
   }
 
   void read_expert_ranks() {
@@ -320,11 +309,10 @@ class Reader {
     set(parallel + "expert_parallel_size", ranks, {"expert-model-parallel-size"});
     if (split == 1 && tensor_ > 1) set(parallel + "expert_tensor_parallel_size", 1, of_split);
     if (split != 1 && split != tensor_)
-      draft_.not_modelled(flags_.place(of_split),
-                          fmt::format("experts' tensors split over {}: here over {}, as all others", split, tensor_));
+      not_modelled(of_split,
+                   fmt::format("experts' tensors split over {}: here over {}, as all others", split, tensor_));
     if (flex && split > 1)
-      draft_.not_modelled(flags_.place(of_type),
-                          fmt::format("{} beside experts that are split: priced as alltoall", kernels));
+      not_modelled(of_type, fmt::format("{} beside experts that are split: priced as alltoall", kernels));
     else if (flex)
       set(parallel + "expert_dispatcher", kernels, of_kernels);
     else if (type == "allgather")
@@ -345,9 +333,9 @@ class Reader {
                              own = flags_.count({"num-virtual-stages-per-pipeline-rank"});
     chunks_ = own.value_or(each ? std::max(1, layers_ / stages_ / *each) : 1);
     if (each && layers_ % (std::int64_t{stages_} * *each) != 0)
-      draft_.not_modelled(flags_.place({"num-layers-per-virtual-pipeline-stage"}),
-                          fmt::format("{} blocks on {} stages are no chunks of {}: {} chunks a stage are taken",
-                                      layers_, stages_, *each, chunks_));
+      not_modelled({"num-layers-per-virtual-pipeline-stage"},
+                   fmt::format("{} blocks on {} stages are no chunks of {}: {} chunks a stage are taken", layers_,
+                               stages_, *each, chunks_));
     read_stages();
     if (stages_ < 2) return;
     set("/training/parallel/pipeline_parallel_size", stages_, {"pipeline-model-parallel-size"});
@@ -376,18 +364,16 @@ class Reader {
       name = "pipeline-model-parallel-layout";
       blocks = blocks_of(*layout);
       if (blocks.empty() || blocks.size() % static_cast<std::size_t>(stages_) != 0)
-        return draft_.refuse(flags_.place({name}),
-                             fmt::format("the layout has {} chunks, which {} stages do not share; write a multiple",
-                                         blocks.size(), stages_));
+        return refuse({name}, fmt::format("the layout has {} chunks, which {} stages do not share; write a multiple",
+                                          blocks.size(), stages_));
       chunks_ = static_cast<int>(blocks.size()) / stages_;
     } else if (first || last) {
       name = first ? "decoder-first-pipeline-num-layers" : "decoder-last-pipeline-num-layers";
       const int others = stages_ - (first ? 1 : 0) - (last ? 1 : 0),
                 left = layers_ - first.value_or(0) - last.value_or(0);
       if (others < 1 || left % others != 0)
-        return draft_.refuse(
-            flags_.place({name}),
-            fmt::format("leaves {} blocks for {} stages, which do not share them equally", left, others));
+        return refuse({name},
+                      fmt::format("leaves {} blocks for {} stages, which do not share them equally", left, others));
       blocks.assign(static_cast<std::size_t>(stages_), left / others);
       if (first) blocks.front() = *first;
       if (last) blocks.back() = *last;
@@ -399,10 +385,9 @@ class Reader {
       const int before = both || embedding ? 1 : 0, after = both || loss ? 1 : 0;
       const std::int64_t parts = std::int64_t{stages_} * (both ? 1 : chunks_);
       if ((layers_ + before + after) % parts != 0)
-        return draft_.not_modelled(flags_.place({name}),
-                                   fmt::format("{} blocks and the ends do not share {} parts equally: here blocks are "
-                                               "shared as the framework does by itself",
-                                               layers_, parts));
+        return not_modelled({name}, fmt::format("{} blocks and the ends do not share {} parts equally: here blocks are "
+                                                "shared as the framework does by itself",
+                                                layers_, parts));
       blocks.assign(static_cast<std::size_t>(parts), static_cast<int>((layers_ + before + after) / parts));
       blocks.front() -= before;
       blocks.back() -= after;
@@ -488,9 +473,8 @@ class Reader {
       if (launched_.gpus / stages_ / *copies == launched_.gpus_per_node)
         set("/schedules/0/shard_group", "node", {"num-distributed-optimizer-instances"});
       else
-        draft_.not_modelled(
-            flags_.place({"num-distributed-optimizer-instances"}),
-            "groups of shards that are no node are not modelled: all GPUs share the optimizer's states here");
+        not_modelled({"num-distributed-optimizer-instances"},
+                     "groups of shards that are no node are not modelled: all GPUs share the optimizer's states here");
     }
     if (flags_.on("optimizer-cpu-offload")) set("/schedules/0/offload_optimizer", true, {"optimizer-cpu-offload"});
   }
@@ -524,9 +508,8 @@ class Reader {
     const std::string modules = flags_.words({"recompute-modules"}).value_or("core_attn");
     const bool attention = (" " + modules + " ").find(" core_attn ") != std::string::npos;
     if (granularity == "selective" && modules != "core_attn")
-      draft_.not_modelled(flags_.place({"recompute-modules"}),
-                          fmt::format("{} {}: of modules only core_attn is recomputed here",
-                                      flags_.written("recompute-modules"), modules));
+      not_modelled({"recompute-modules"}, fmt::format("{} {}: of modules only core_attn is recomputed here",
+                                                      flags_.written("recompute-modules"), modules));
     if (granularity == "selective" && !attention)
       return set("/training/activation_recompute", "none", {"recompute-modules"});
     set("/training/activation_recompute", granularity,
@@ -535,8 +518,8 @@ class Reader {
     if (method == "block")
       set("/training/recompute_layers", *count, {"recompute-num-layers"});
     else if (*count > 1)
-      draft_.not_modelled(flags_.place({"recompute-num-layers", "checkpoint-num-layers"}),
-                          "inputs are kept every so many layers: here of each, which takes more memory");
+      not_modelled({"recompute-num-layers", "checkpoint-num-layers"},
+                   "inputs are kept every so many layers: here of each, which takes more memory");
   }
 
   void read_kernels() {
@@ -553,13 +536,9 @@ class Reader {
                  attention = flags_.number({"attention-dropout"}).value_or(0.1);
     set("/training/dropout", std::max(hidden, attention), {"hidden-dropout", "attention-dropout"});
     if (hidden != attention)
-      draft_.not_modelled(flags_.place({"hidden-dropout", "attention-dropout"}),
-                          "dropouts differ: here both are the larger one");
+      not_modelled({"hidden-dropout", "attention-dropout"}, "dropouts differ: here both are the larger one");
   }
 
-  const Launched& launched_;
-  Draft& draft_;
-  Flags& flags_;
   bool deepspeed_ = false, old_ = false;
   std::vector<int> dense_{};  ///< layers without experts
   int tensor_ = 1, stages_ = 1, chunks_ = 1, layers_ = 1, sequence_ = 1, gradient_bytes_ = 4;

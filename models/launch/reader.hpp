@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "models/launch/flags.hpp"
 
@@ -14,6 +17,26 @@ struct Launched {
   int gpus = 1;  ///< in all
   int gpus_per_node = 1;
   std::string model{};  ///< a name or file in the place of the launch line's; empty: the launch line's
+};
+
+/// What both readers do: the first of some names says a part of the scenario, or what is wrong with it.
+class LaunchReader {
+ public:
+  LaunchReader(const Launched& launched, Flags& flags, Draft& draft)
+      : launched_(launched), flags_(flags), draft_(draft) {}
+
+ protected:
+  using Names = std::initializer_list<std::string_view>;
+
+  void set(const std::string& pointer, JsonValue value, Names names) {
+    draft_.set(pointer, std::move(value), flags_.place(names));
+  }
+  void not_modelled(Names names, const std::string& what) { draft_.not_modelled(flags_.place(names), what); }
+  void refuse(Names names, const std::string& what) { draft_.refuse(flags_.place(names), what); }
+
+  const Launched& launched_;
+  Flags& flags_;
+  Draft& draft_;
 };
 
 // Both write model, training and schedule. They ask for what is missing, and refuse what is wrong.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "models/base/each.hpp"
 #include "models/base/text.hpp"
 #include "models/launch/marked_text.hpp"
 #include "models/launch/shell_words.hpp"
@@ -373,9 +374,7 @@ class Interpreter {
       raw.push_back(each);
     }
     if (!live) return Status::kTrue;
-    std::vector<std::string> words;
-    for (const RawWord& each : raw) words.push_back(without_lines(words_.text_of(each)));
-    return tested(words);
+    return tested(mapped<std::string>(raw, [&](const RawWord& each) { return without_lines(words_.text_of(each)); }));
   }
 
   /// Whether what stands between [ and ] holds: "or" binds least, then "and", then "not"; brackets hold together.

@@ -38,9 +38,9 @@ std::string dtype_of(const std::string& name) {
   return small == "float32" || small == "fp32" ? "fp32" : "";
 }
 
-class Reader {
+class Reader : LaunchReader {
  public:
-  Reader(const Launched& launched, Flags& flags, Draft& draft) : launched_(launched), flags_(flags), draft_(draft) {}
+  using LaunchReader::LaunchReader;
 
   void read() {
     tensor_ = flags_.count({"tensor-model-parallel-size"}).value_or(1);
@@ -57,9 +57,6 @@ class Reader {
   }
 
  private:
-  void set(const std::string& pointer, JsonValue value, Names names) {
-    draft_.set(pointer, std::move(value), flags_.place(names));
-  }
   void required(std::string_view name, const std::string& what, const char* example) {
     draft_.refuse(launched_.line, fmt::format("{} is not said; add {}", what, flags_.with(name, example)));
   }
@@ -156,9 +153,9 @@ class Reader {
     if (!flags_.has("max-seq-length")) required("max-seq-length", "how long sequences are", "1024");
     set("/training/sequence_length", length.value_or(1), {"max-seq-length"});
     if (!flags_.on("packing") && flags_.has("may-pad"))
-      draft_.not_modelled(flags_.place({"may-pad"}),
-                          "sequences are not packed: here each is as long as the longest may be; write "
-                          "training.sequence_lengths");
+      not_modelled({"may-pad"},
+                   "sequences are not packed: here each is as long as the longest may be; write "
+                   "training.sequence_lengths");
     double updates = std::max(flags_.number({"max-steps"}).value_or(-1), 0.0), tokens = 0;  // -1: epochs decide
     if (const std::optional<std::string> duration = flags_.text({"max-duration"})) {
       const std::optional<LeadingNumber> number = leading_number(*duration);
@@ -169,11 +166,10 @@ class Reader {
     if (updates < 1 && tokens < 1) {
       updates = 1;
       const Names names = {"max-steps", "max-duration", "num-train-epochs"};
-      draft_.not_modelled(
-          flags_.place(names),
-          fmt::format("epochs depend on the dataset: the training is one update long here; {} says more",
-                      flags_.with(flags_.has("max-duration") ? "max-duration" : "max-steps",
-                                  flags_.has("max-duration") ? "1000ba" : "1000")));
+      not_modelled(names,
+                   fmt::format("epochs depend on the dataset: the training is one update long here; {} says more",
+                               flags_.with(flags_.has("max-duration") ? "max-duration" : "max-steps",
+                                           flags_.has("max-duration") ? "1000ba" : "1000")));
     }
     if (tokens < 1) tokens = std::min(updates, 1e9) * batch * length.value_or(1);
     set("/training/train_tokens", static_cast<std::int64_t>(std::clamp(tokens, 1.0, 1e18)),
@@ -201,25 +197,23 @@ class Reader {
     if (optimizer == "adamw_torch_fused" || optimizer == "adamw_apex_fused")
       set("/training/optimizer_implementation", "fused", {"optim"});
     else if (optimizer == "paged_adamw_32bit" || optimizer == "paged_adamw")
-      draft_.not_modelled(flags_.place({"optim"}), "states of the optimizer may be paged to the host");
+      not_modelled({"optim"}, "states of the optimizer may be paged to the host");
     else if (adapters_ && optimizer.find("8bit") != std::string::npos)
-      draft_.not_modelled(flags_.place({"optim"}), "states of the adapters would be in 8 bits, which saves little");
+      not_modelled({"optim"}, "states of the adapters would be in 8 bits, which saves little");
     else if (optimizer != "adamw_torch" && optimizer != "adamw_hf")
-      draft_.refuse(flags_.place({"optim"}),
-                    fmt::format("{} {}: of optimizers only AdamW is modelled", flags_.written("optim"), optimizer));
+      refuse({"optim"}, fmt::format("{} {}: of optimizers only AdamW is modelled", flags_.written("optim"), optimizer));
     const char* const usual = !flags_.has("activation-checkpoint") ? ""
                               : flags_.has("until-2025-02")        ? "foreach"
                                                                    : "fused";
     const std::string how = flags_.text({"optimizer-implementation"}).value_or(usual);
     if (how == "fused" || how == "foreach")
       set("/training/optimizer_implementation", how, {"optimizer-implementation"});
-    if (how == "for-loop")
-      draft_.not_modelled(flags_.place({"optimizer-implementation"}), "the optimizer would step each tensor by itself");
+    if (how == "for-loop") not_modelled({"optimizer-implementation"}, "the optimizer would step each tensor by itself");
     const std::string parts = flags_.words({"torch-compile-parts"}).value_or("model");  // torchtitan's
     if (flags_.on("torch-compile") && parts.find("model") != std::string::npos)
       set("/training/implementation", "compiled", {"torch-compile"});
     else if (flags_.on("torch-compile"))
-      draft_.not_modelled(flags_.place({"torch-compile-parts"}), "the loss would be compiled");
+      not_modelled({"torch-compile-parts"}, "the loss would be compiled");
     if (const std::optional<std::string> loss = flags_.text({"loss"}); loss && tensor_ == 1)
       set("/training/loss", *loss, {"loss"});
     const std::string attention = flags_.text({"attn-implementation"}).value_or("sdpa");
@@ -238,11 +232,11 @@ class Reader {
     if (!mode.empty()) {  // torchtitan's
       const std::optional<int> every = whole_number(option);
       if (mode == "selective" && !every && option != "op")
-        draft_.refuse(flags_.place({"selective-ac-option"}),
-                      fmt::format("{} is {}; write a number or op", flags_.written("selective-ac-option"), option));
+        refuse({"selective-ac-option"},
+               fmt::format("{} is {}; write a number or op", flags_.written("selective-ac-option"), option));
       if (mode == "memory_budget")
-        draft_.refuse(flags_.place({"activation-checkpoint"}),
-                      "what a memory budget recomputes is the compiler's choice; write none, selective or full");
+        refuse({"activation-checkpoint"},
+               "what a memory budget recomputes is the compiler's choice; write none, selective or full");
       const bool stops = flags_.has("early-stop") ? flags_.on("early-stop") : flags_.has("until-2025-08");
       set("/training/activation_recompute",
           mode == "selective" && !every ? "selective_op"
@@ -274,8 +268,8 @@ class Reader {
       if (tensor_ > 1 && split == 1)
         set("/training/parallel/expert_tensor_parallel_size", 1, {"expert-tensor-parallel-size"});
       if (split != 1 && split != tensor_)
-        draft_.not_modelled(flags_.place({"expert-tensor-parallel-size"}),
-                            fmt::format("experts' tensors split over {}: here over {}, as all others", split, tensor_));
+        not_modelled({"expert-tensor-parallel-size"},
+                     fmt::format("experts' tensors split over {}: here over {}, as all others", split, tensor_));
     }
     const std::string kind = lower(flags_.text({"pipeline-schedule"}).value_or("1f1b"));
     const std::optional<int> each = flags_.count({"layers-per-stage"});
@@ -289,10 +283,9 @@ class Reader {
                          ? (layers_ + static_cast<int>(std::clamp(first + last, 0.0, 1e4)) + *each - 1) / *each
                          : stages_ * (chunks ? 2 : 1);
     if (chunks && runs % stages_ != 0)
-      draft_.refuse(flags_.place({"layers-per-stage"}),
-                    fmt::format("{} stages of {} layers are no equal number on each "
-                                "of {} ranks; write another",
-                                runs, each.value_or(0), stages_));
+      refuse({"layers-per-stage"}, fmt::format("{} stages of {} layers are no equal number on each "
+                                               "of {} ranks; write another",
+                                               runs, each.value_or(0), stages_));
     if (chunks)
       set("/training/parallel/virtual_pipeline_stages", runs / stages_, {"layers-per-stage", "pipeline-schedule"});
     if (flags_.has_any({"first-stage-less-layers", "last-stage-less-layers"}) && layers_ > 0)
@@ -301,8 +294,8 @@ class Reader {
           !blocks.empty())
         set("/training/parallel/stage_layers", blocks, {"first-stage-less-layers", "last-stage-less-layers"});
     if (kind != "1f1b" && kind != "gpipe" && kind != "interleaved1f1b")
-      draft_.refuse(flags_.place({"pipeline-schedule"}), fmt::format("{} is {}; write GPipe, 1F1B or Interleaved1F1B",
-                                                                     flags_.written("pipeline-schedule"), kind));
+      refuse({"pipeline-schedule"},
+             fmt::format("{} is {}; write GPipe, 1F1B or Interleaved1F1B", flags_.written("pipeline-schedule"), kind));
   }
 
   void read_schedule() {
@@ -336,10 +329,9 @@ class Reader {
     const std::string mesh = flags_.words({"device-mesh"}).value_or("");
     std::int64_t copies = copies_asked > 1 && copies_asked <= ranks_ ? static_cast<std::int64_t>(copies_asked) : 1;
     if (shards_asked >= 1 && copies_asked > 1 && shards_asked * copies_asked != ranks_)
-      draft_.refuse(
-          flags_.place({"dp-shard-size"}),
-          fmt::format("{} shards in {} copies are not the {} data-parallel ranks; write {}, or give --nodes",
-                      shortest(shards_asked), shortest(copies_asked), ranks_, flags_.with("dp-shard-size", "-1")));
+      refuse({"dp-shard-size"},
+             fmt::format("{} shards in {} copies are not the {} data-parallel ranks; write {}, or give --nodes",
+                         shortest(shards_asked), shortest(copies_asked), ranks_, flags_.with("dp-shard-size", "-1")));
     if (shards_asked >= 1 && shards_asked <= ranks_) copies = ranks_ / static_cast<std::int64_t>(shards_asked);
     if (const std::size_t blank = mesh.find(' '); blank != std::string::npos)
       if (const std::optional<int> shards = whole_number(trimmed(mesh.substr(blank))); shards && *shards > 0)
@@ -350,8 +342,8 @@ class Reader {
     if (none) return false;
     if (stages_ > 1) {
       if (flags_.on("fsdp-reshard-after-forward"))
-        draft_.refuse(flags_.place({"fsdp-reshard-after-forward"}),
-                      "FSDP that frees its parameters is not modelled in a pipeline; write never");
+        refuse({"fsdp-reshard-after-forward"},
+               "FSDP that frees its parameters is not modelled in a pipeline; write never");
       // Its stages keep their parameters, which then are sent as a sharded optimizer's are.
       set("/schedules/0/name", plain_sharded_schedule().name, who);
       set("/schedules/0/overlap", "backward", who);
@@ -363,19 +355,18 @@ class Reader {
     }
     set("/schedules/0/name", plain_schedule(Sharding::kParameters).name, who);
     if (adapters_ && stored_ == "fp32" && !autocast_.empty())
-      draft_.not_modelled(flags_.place({"torch-dtype", "fsdp"}),
-                          "shards of the frozen weights would be in fp32: here they have the products' type");
+      not_modelled({"torch-dtype", "fsdp"},
+                   "shards of the frozen weights would be in fp32: here they have the products' type");
     if (flags_.on("no-sync")) set("/schedules/0/sync", "last_micro_batch", who);
     if (has("shard_grad_op") || has("shard_zero2") || has(" 2 ") || has(" 5 ") ||
         (flags_.has("fsdp-reshard-after-forward") && !flags_.on("fsdp-reshard-after-forward")))
       set("/schedules/0/reshard_after_forward", false,
           {"fsdp-reshard-after-forward", "fsdp", "fsdp-sharding-strategy"});
     if (copies > 1 && shards * tensor_ != launched_.gpus_per_node)
-      draft_.not_modelled(
-          flags_.place({"dp-replicate-size", "dp-shard-size", "device-mesh"}),
-          fmt::format("shards in groups of {} GPUs, which are no node, are not modelled: all GPUs share "
-                      "the states here",
-                      shards));
+      not_modelled({"dp-replicate-size", "dp-shard-size", "device-mesh"},
+                   fmt::format("shards in groups of {} GPUs, which are no node, are not modelled: all GPUs share "
+                               "the states here",
+                               shards));
     else if (copies > 1 || has("hybrid") || has(" 4 ") || has(" 5 "))
       set("/schedules/0/shard_group", "node", {"dp-replicate-size", "dp-shard-size", "device-mesh", "fsdp"});
     read_types();
@@ -383,8 +374,7 @@ class Reader {
       set("/schedules/0/reduce_dtype", reduced, {"fsdp-reduce-dtype"});
     if (const std::string states = dtype_of(flags_.text({"optimizer-dtype"}).value_or("")); !states.empty())
       set("/schedules/0/optimizer_dtype", states, {"optimizer-dtype"});
-    if (has("offload"))
-      draft_.refuse(flags_.place({"fsdp"}), "offload: parameters on the host are not modelled yet; leave it out");
+    if (has("offload")) refuse({"fsdp"}, "offload: parameters on the host are not modelled yet; leave it out");
     read_units(has("auto_wrap"));
     return true;
   }
@@ -398,18 +388,14 @@ class Reader {
   void read_units(bool wrapped) {
     const std::string policy = lower(flags_.text({"fsdp-auto-wrap-policy"}).value_or(""));
     if (policy == "no_wrap" || policy == "size_based_wrap" || (policy.empty() && flags_.has("fsdp") && !wrapped))
-      draft_.not_modelled(
-          flags_.place({"fsdp-auto-wrap-policy", "fsdp"}),
-          "blocks are not wrapped one by one, so that more is gathered at once: here a block is a unit");
+      not_modelled({"fsdp-auto-wrap-policy", "fsdp"},
+                   "blocks are not wrapped one by one, so that more is gathered at once: here a block is a unit");
     const bool second = flags_.text({"fsdp-version"}).value_or("1") == "2";
     const std::string ahead = lower(flags_.text({"fsdp-backward-prefetch"}).value_or("backward_pre"));
     if (!second && (ahead == "no_prefetch" || ahead == "backward_post"))
       set("/schedules/0/prefetch", 0, {"fsdp-backward-prefetch"});
   }
 
-  const Launched& launched_;
-  Flags& flags_;
-  Draft& draft_;
   int tensor_ = 1, stages_ = 1, ranks_ = 1, layers_ = 0;
   std::string autocast_, stored_;
   bool fp8_ = false, adapters_ = false;

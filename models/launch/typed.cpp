@@ -31,9 +31,7 @@ Typing::Typing(const Scenario& whole, const ScheduleSpec& schedule)
 
 std::vector<std::string> module_names(const Lora& lora) {
   if (lora.targets.size() == values_of<LoraTarget>().size()) return {"all-linear"};
-  std::vector<std::string> names;
-  for (const LoraTarget target : lora.targets) names.emplace_back(name_of(target));
-  return names;
+  return mapped<std::string>(lora.targets, [](const LoraTarget target) { return name_of(target); });
 }
 
 Typed typed(LaunchForm form, const Scenario& scenario, const ScheduleSpec& spec) {

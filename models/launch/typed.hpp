@@ -8,7 +8,6 @@
 
 #include "models/base/json.hpp"
 #include "models/launch/form.hpp"
-#include "models/spec/scenario.hpp"
 
 namespace accosim {
 

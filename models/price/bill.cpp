@@ -49,8 +49,7 @@ class BillMaker {
 
  private:
   BilledOperator bill_operator(const Operator& op) {
-    BilledOperator billed;
-    billed.name = op.name;
+    BilledOperator billed{.name = op.name};
     billed.lines.reserve(op.forward.size() + op.backward.size());
     billed.forward = add_lines(op.forward, false, billed.lines);
     billed.backward = add_lines(op.backward, true, billed.lines);
@@ -90,9 +89,7 @@ class BillMaker {
   }
 
   PricedKernel price(const Kernel& kernel, Bytes bytes) {
-    PricedKernel priced;
-    priced.kernel = kernel;
-    priced.time = price_on(devices_.front(), kernel);
+    PricedKernel priced{.kernel = kernel, .time = price_on(devices_.front(), kernel)};
     priced.held.fill(priced.time);
     if (!only_moves_memory(kernel))
       for (std::size_t i = 1; i < kHeld.size(); ++i)

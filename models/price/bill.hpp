@@ -78,10 +78,10 @@ struct PricedKernel {
   Seconds time;  ///< step_time()
   /// Time while collectives hold kHeld[i] multiprocessors, for GEMMs and fused attention; for memory-bound kernels
   /// always `time`.
-  std::array<Seconds, kHeld.size()> held;
-  Bytes bytes;
+  std::array<Seconds, kHeld.size()> held{};
+  Bytes bytes{};
   Bound bound = Bound::kMemory;
-  Trust trust;
+  Trust trust{};
 };
 
 /// One run of a kernel in its layer.
@@ -91,15 +91,15 @@ struct BillLine {
 };
 
 struct BilledOperator {
-  std::string name;
-  std::vector<BillLine> lines;  ///< forward, then backward, as the operator has them
-  Seconds forward, backward;    ///< sums of the lines; 0 without any
+  std::string name{};
+  std::vector<BillLine> lines{};  ///< forward, then backward, as the operator has them
+  Seconds forward{}, backward{};  ///< sums of the lines; 0 without any
   int forward_launches = 0, backward_launches = 0;
-  Flops flops;  ///< forward and backward
-  Bytes bytes;  ///< the same
+  Flops flops{};  ///< forward and backward
+  Bytes bytes{};  ///< the same
   double parameters = 0;
-  Bytes frozen;                           ///< beside them
-  std::vector<double> tensors;            ///< as the operator's
+  Bytes frozen{};                         ///< beside them
+  std::vector<double> tensors{};          ///< as the operator's
   std::vector<TensorMessage> messages{};  ///< the same
   bool beside_all = false;
   bool of_experts = false;
@@ -132,10 +132,7 @@ Bill bill_of(const Layers& layers, const Device& device, Dtype compute);
 /// Expands a list with one entry per distinct layer (Bill::layers) to one entry per layer of the model.
 template <typename T>
 std::vector<T> each_layer(const Bill& bill, const std::vector<T>& different) {
-  std::vector<T> all;
-  all.reserve(bill.layer_of.size());
-  for (const std::size_t layer : bill.layer_of) all.push_back(different[layer]);
-  return all;
+  return mapped<T>(bill.layer_of, [&](const std::size_t layer) { return different[layer]; });
 }
 
 }  // namespace accosim

@@ -3,9 +3,7 @@
 #include <utility>
 
 #include "models/collectives/dispatch.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {
@@ -66,9 +64,7 @@ Kernel each_product(const Sizes& z, const Rows& rows, double m, double n, double
 /// gradients are another operator's. Keeps its input.
 Operator expert_product(const char* name, const Sizes& z, const Rows& rows, double in, const std::vector<double>& outs,
                         double bias, bool apart = false) {
-  Operator op;
-  op.name = name;
-  op.cls = OperatorClass::kGemm;
+  Operator op{.name = name, .cls = OperatorClass::kGemm};
   const double a = rows.all, each = a / rows.experts;
   const bool fused = z.implementation == Implementation::kFused, merged = fused && !z.cast;
   if (z.fp8) op.forward.push_back(fp8_cast(a * in, fused));
@@ -101,9 +97,7 @@ Operator expert_product(const char* name, const Sizes& z, const Rows& rows, doub
 Operator router(const Model& model, const Sizes& z) {
   const Experts& experts = model.experts;
   const double t = z.own_tokens, e = experts.count, k = experts.per_token;
-  Operator op;
-  op.name = "router";
-  op.cls = OperatorClass::kGemm;
+  Operator op{.name = "router", .cls = OperatorClass::kGemm};
   // scores r w; choice r, and the best with their places w; their weights r w; probabilities and map w
   const Bytes scores = t * e * (2 * kWord + kWord + kWord + Bytes{1}) + t * k * (kWord + kIndex + 2 * kWord);
   const bool compiled = z.implementation == Implementation::kCompiled;

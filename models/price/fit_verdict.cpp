@@ -26,8 +26,7 @@ double spreads_of_room(const MemoryParts& parts, Bytes capacity) {
 
 Fit fit_of(const MemoryParts& parts, Bytes capacity) {
   const double room = spreads_of_room(parts, capacity);
-  Fit fit;
-  fit.probability = 0.5 * std::erfc(-room / std::numbers::sqrt2);
+  Fit fit{.probability = 0.5 * std::erfc(-room / std::numbers::sqrt2)};
   if (room < -kEightyPercent)
     fit.verdict = FitVerdict::kDoesNotFit;
   else if (room <= kEightyPercent)

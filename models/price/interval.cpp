@@ -39,9 +39,8 @@ double spread_over(const NodeGroup& group, int nodes, int ranks_here, Bytes byte
 }  // namespace
 
 double communication_spread(const Cluster& cluster, int nodes, Bytes bytes) {
-  double most = 0;
-  for (const NodeGroup& group : cluster.nodes) most = std::max(most, spread_over(group, nodes, group.gpus, bytes));
-  return most;
+  return largest<double>(cluster.nodes,
+                         [&](const NodeGroup& group) { return spread_over(group, nodes, group.gpus, bytes); });
 }
 
 double communication_spread(const Cluster& cluster, const Ring& ring, Bytes bytes) {

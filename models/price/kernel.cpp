@@ -8,20 +8,10 @@
 namespace accosim {
 
 Kernel memory_kernel(Bytes bytes, int launches, double efficiency, double work) {
-  Kernel kernel;
-  kernel.bytes = bytes;
-  kernel.launches = launches;
-  kernel.efficiency = efficiency;
-  kernel.work = work;
-  return kernel;
+  return Kernel{.bytes = bytes, .efficiency = efficiency, .work = work, .launches = launches};
 }
 
-Kernel gemm_kernel(const Gemm& gemm) {
-  Kernel kernel;
-  kernel.kind = KernelKind::kGemm;
-  kernel.gemm = gemm;
-  return kernel;
-}
+Kernel gemm_kernel(const Gemm& gemm) { return Kernel{.kind = KernelKind::kGemm, .gemm = gemm}; }
 
 Kernel accocal_kernel(StepKernel step, Dtype storage, double rows, double columns) {
   Kernel kernel = memory_kernel(bytes_of(step, rows * columns, bytes_of(storage)), launches_of(step));
@@ -33,9 +23,7 @@ Kernel accocal_kernel(StepKernel step, Dtype storage, double rows, double column
 }
 
 Kernel attention_kernel(const AttentionShape& shape, bool backward) {
-  Kernel kernel;
-  kernel.kind = backward ? KernelKind::kAttentionBackward : KernelKind::kAttentionForward;
-  kernel.attention = shape;
+  Kernel kernel{.kind = backward ? KernelKind::kAttentionBackward : KernelKind::kAttentionForward, .attention = shape};
   if (backward) kernel.launches = 3;  // rowsum(dO O), the fused kernel, the conversion of dQ
   return kernel;
 }

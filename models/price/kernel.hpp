@@ -14,17 +14,17 @@ enum class KernelKind : std::uint8_t { kMemory, kGemm, kAttentionForward, kAtten
 
 struct Kernel {
   KernelKind kind = KernelKind::kMemory;
-  Gemm gemm;                       ///< of kGemm
-  AttentionShape attention;        ///< of the attention kinds; both: forward and backward in one time
-  Bytes bytes;                     ///< of kMemory: read and written
-  double efficiency = 1;           ///< of kMemory: of the achieved streaming bandwidth
-  double work = 0;                 ///< of kMemory: its arithmetic, counted in elements of a gelu
-  int launches = 1;                ///< above 1: equal kernels, or small ones beside it, whose bytes are in `bytes`
-  double repeats = 1;              ///< of kGemm: such products, one after the other, in this kernel's time
-  std::optional<Dtype> dtype;      ///< of kGemm: where it is not the compute dtype; of a `step` kernel: of its elements
-  std::optional<StepKernel> step;  ///< of kMemory: which of accocal's kernels it is; a device may have a table of it
-  double elements = 0;             ///< of a `step` kernel: elements of its main operand
-  Bytes beside;     ///< of a measured GEMM or attention: moved by a memory-bound kernel before it, in the same time
+  Gemm gemm{};                   ///< of kGemm
+  AttentionShape attention{};    ///< of the attention kinds; both: forward and backward in one time
+  Bytes bytes{};                 ///< of kMemory: read and written
+  double efficiency = 1;         ///< of kMemory: of the achieved streaming bandwidth
+  double work = 0;               ///< of kMemory: its arithmetic, counted in elements of a gelu
+  int launches = 1;              ///< above 1: equal kernels, or small ones beside it, whose bytes are in `bytes`
+  double repeats = 1;            ///< of kGemm: such products, one after the other, in this kernel's time
+  std::optional<Dtype> dtype{};  ///< of kGemm: where it is not the compute dtype; of a `step` kernel: of its elements
+  std::optional<StepKernel> step{};  ///< of kMemory: which of accocal's kernels it is; a device may have a table of it
+  double elements = 0;               ///< of a `step` kernel: elements of its main operand
+  Bytes beside{};   ///< of a measured GEMM or attention: moved by a memory-bound kernel before it, in the same time
   double rows = 0;  ///< of a `step` kernel: length of the columns that it works on; 0: the operand is flat
 
   bool operator==(const Kernel&) const = default;

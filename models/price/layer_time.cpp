@@ -55,9 +55,8 @@ LayerTime layer_time(const Bill& bill, const BilledLayer& layer) {
 }
 
 std::vector<LayerTime> layer_times(const Bill& bill) {
-  std::vector<LayerTime> times;
-  for (const BilledLayer& layer : bill.layers) times.push_back(layer_time(bill, layer));
-  return each_layer(bill, times);
+  return each_layer(bill,
+                    mapped<LayerTime>(bill.layers, [&](const BilledLayer& layer) { return layer_time(bill, layer); }));
 }
 
 Seconds memory_time(Bytes read, Bytes write, const Device& device) {

@@ -13,7 +13,6 @@
 #include "models/price/latent_operators.hpp"
 #include "models/price/operators.hpp"
 #include "models/price/tensor_messages.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
 
 namespace accosim {
@@ -26,13 +25,12 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
   const Bytes ids = z.tokens * Bytes{8};
   const double table = z.vocab * z.hidden;
   // The gradient of the table is dense: zeroed, then the rows are added in.
-  Operator token;
-  token.name = "token embedding";
-  token.forward = {memory_kernel(ids + 2 * rows)};
-  token.backward = {memory_kernel(ids + 3 * rows + table * z.param, 2)};
-  token.parameters = table;
-  token.tensors = {table};
-  token.activations = ids;
+  Operator token{.name = "token embedding",
+                 .forward = {memory_kernel(ids + 2 * rows)},
+                 .backward = {memory_kernel(ids + 3 * rows + table * z.param, 2)},
+                 .parameters = table,
+                 .tensors = {table},
+                 .activations = ids};
   // A learned table of positions is added to whole sequences, which are cut up behind that, without a collective.
   token.messages = messages_of_embedding(z.split, rows, model.learned_positions);
   const auto without_gradient = [&](Operator& op) {
@@ -49,10 +47,9 @@ Layer embedding_layer(const Model& model, const Sizes& z) {
     const double positions = static_cast<double>(model.max_position_embeddings) * z.hidden;
     // Looks up, then adds to the tokens'.
     const Bytes looked_up = z.seq * z.hidden * z.stream;
-    Operator position;
-    position.name = "position embedding";
-    position.forward = {memory_kernel(3 * looked_up + 2 * rows, 2)};
-    position.backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)};
+    Operator position{.name = "position embedding",
+                      .forward = {memory_kernel(3 * looked_up + 2 * rows, 2)},
+                      .backward = {memory_kernel(rows + 3 * looked_up + positions * z.param, 3)}};
     position.parameters = position.alike = positions;
     position.tensors = {positions};
     without_gradient(position);
@@ -84,11 +81,7 @@ void send_again(Operator& op) {
   op.messages.insert(op.messages.end(), again.begin(), again.end());
 }
 
-Bytes kept_by(const std::vector<Operator>& ops) {
-  Bytes sum;
-  for (const Operator& op : ops) sum += op.activations;
-  return sum;
-}
+Bytes kept_by(const std::vector<Operator>& ops) { return sum_of<Bytes>(ops, &Operator::activations); }
 
 /// Of the last product, whose output only the sum behind it reads, the backward pass needs the input alone. A dropout
 /// between them keeps its mask, so that both run again.
@@ -425,9 +418,7 @@ Layers layers_in(const std::vector<LayerRange>& ranges, const Model& model, cons
   const bool whole_only = family_of(model).measured || workload.implementation == Implementation::kAccocal;
   if (share.tensor > 1 && whole_only) throw std::logic_error("these layers are not split");
   if (family_of(model).measured) {
-    Operator whole;
-    whole.name = "micro-batch";
-    whole.parameters = static_cast<double>(model.measured_parameters);
+    Operator whole{.name = "micro-batch", .parameters = static_cast<double>(model.measured_parameters)};
     whole.tensors = {whole.parameters};
     whole.forward_kernels = whole.backward_kernels = 0;
     return {Layer{LayerKind::kMeasured, {whole}}};

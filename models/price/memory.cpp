@@ -12,23 +12,11 @@
 namespace accosim {
 namespace {
 
-Bytes kept(const Layer& layer) {
-  Bytes sum;
-  for (const Operator& op : layer.operators) sum += op.activations;
-  return sum;
-}
+Bytes kept(const Layer& layer) { return sum_of<Bytes>(layer.operators, &Operator::activations); }
 
-Bytes workspace(const Layer& layer) {
-  Bytes most;
-  for (const Operator& op : layer.operators) most = std::max(most, op.workspace);
-  return most;
-}
+Bytes workspace(const Layer& layer) { return largest<Bytes>(layer.operators, &Operator::workspace); }
 
-Bytes frozen_of(const Layer& layer) {
-  Bytes sum;
-  for (const Operator& op : layer.operators) sum += op.frozen_bytes;
-  return sum;
-}
+Bytes frozen_of(const Layer& layer) { return sum_of<Bytes>(layer.operators, &Operator::frozen_bytes); }
 
 /// All, or those of the rank's own experts.
 double parameters_of(const Layer& layer, bool of_experts = false) {
@@ -357,11 +345,7 @@ Bytes memory_formula(const ScheduleSpec& spec, double parameters, int ranks, int
   return Bytes{(formula.whole + formula.sharded / ranks) * parameters} / (is_sharded_inside(spec) ? ranks : 1);
 }
 
-Bytes MemoryParts::total() const {
-  Bytes sum;
-  for (const MemoryPart& part : parts) sum += part.bytes;
-  return sum;
-}
+Bytes MemoryParts::total() const { return sum_of<Bytes>(parts, &MemoryPart::bytes); }
 
 Bytes MemoryParts::part(MemoryUse use) const {
   for (const MemoryPart& part : parts)

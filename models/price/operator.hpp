@@ -37,7 +37,7 @@ enum class Beside : std::uint8_t { kNothing, kInputGradient, kWeightGradient };
 /// the full buffer.
 struct TensorMessage {
   CollectiveKind kind = CollectiveKind::kAllReduce;
-  Bytes bytes;
+  Bytes bytes{};
   bool backward = false;
   Beside beside = Beside::kNothing;
   bool of_experts = false;
@@ -48,24 +48,24 @@ struct TensorMessage {
 };
 
 struct Operator {
-  std::string name;
+  std::string name{};
   OperatorClass cls = OperatorClass::kMemory;
   AttentionPart attention = AttentionPart::kNone;
-  std::vector<Kernel> forward, backward;  ///< the kernels; the four sums below are theirs
-  Flops forward_flops, backward_flops;
-  Bytes forward_bytes, backward_bytes;  ///< moved to and from device memory
+  std::vector<Kernel> forward{}, backward{};  ///< the kernels; the four sums below are theirs
+  Flops forward_flops{}, backward_flops{};
+  Bytes forward_bytes{}, backward_bytes{};  ///< moved to and from device memory
   int forward_kernels = 1, backward_kernels = 1;
   double parameters = 0;  ///< that a rank holds
   double frozen = 0;      ///< elements beside them that are not trained, in
-  Bytes frozen_bytes;     ///< so many bytes
+  Bytes frozen_bytes{};   ///< so many bytes
   double alike = 0;       ///< of these, what all ranks that split the layer hold: norms, biases behind a sum
   std::vector<TensorMessage> messages{};  ///< forward, backward, then those that recomputation repeats
-  std::vector<double> tensors;  ///< their elements, a tensor each, in the order in which a module registers them
-  bool of_experts = false;      ///< its parameters are those of the rank's own experts
+  std::vector<double> tensors{};  ///< their elements, a tensor each, in the order in which a module registers them
+  bool of_experts = false;        ///< its parameters are those of the rank's own experts
   bool beside_all = false;      ///< its kernels run with those of the layer's other operators: a cast or a sum for each
   bool before_the_sum = false;  ///< the block's last product, or the sum with the stream that alone reads it
-  Bytes activations;            ///< kept from forward to backward
-  Bytes workspace;              ///< further memory that is live only while its backward runs
+  Bytes activations{};          ///< kept from forward to backward
+  Bytes workspace{};            ///< further memory that is live only while its backward runs
 
   bool operator==(const Operator&) const = default;
 };

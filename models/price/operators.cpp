@@ -6,7 +6,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "models/spec/device.hpp"
 #include "models/spec/model_families.hpp"
 
 namespace accosim {
@@ -33,11 +32,7 @@ constexpr double kAlignment = 16;
 }  // namespace
 
 Operator memory_op(const char* name, std::vector<Kernel> forward, std::vector<Kernel> backward, Bytes kept) {
-  Operator op;
-  op.name = name;
-  op.forward = std::move(forward);
-  op.backward = std::move(backward);
-  op.activations = kept;
+  Operator op{.name = name, .forward = std::move(forward), .backward = std::move(backward), .activations = kept};
   add_up(op);
   return op;
 }
@@ -80,13 +75,11 @@ Kernel dropout_kernel(double elements, Bytes element, bool backward) {
 }
 
 Operator square_product(const char* name, const Gemm& forward, const Gemm& left, const Gemm& right) {
-  Operator op;
-  op.name = name;
-  op.cls = OperatorClass::kGemm;
-  op.attention = AttentionPart::kProducts;
-  op.forward = {gemm_kernel(forward)};
-  op.backward = {gemm_kernel(left), gemm_kernel(right)};
-  return op;
+  return Operator{.name = name,
+                  .cls = OperatorClass::kGemm,
+                  .attention = AttentionPart::kProducts,
+                  .forward = {gemm_kernel(forward)},
+                  .backward = {gemm_kernel(left), gemm_kernel(right)}};
 }
 
 void multiply_in(Operator& op, Dtype dtype) {
@@ -306,9 +299,7 @@ Bytes activation_output(const Model& model, const Sizes& z) {
 
 Operator product(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs, double bias,
                  Bytes element, bool adapted) {
-  Operator op;
-  op.name = name;
-  op.cls = OperatorClass::kGemm;
+  Operator op{.name = name, .cls = OperatorClass::kGemm};
   const double t = z.tokens;
   double all = 0;
   const Bytes operand = z.fp8 ? Bytes{1} : z.act;
@@ -368,9 +359,7 @@ Operator product(const char* name, const Sizes& z, Split split, double in, const
 }
 
 Operator adapters(const char* name, const Sizes& z, Split split, double in, const std::vector<double>& outs) {
-  Operator op;
-  op.name = name;
-  op.cls = OperatorClass::kGemm;
+  Operator op{.name = name, .cls = OperatorClass::kGemm};
   const double t = z.tokens, r = z.lora.rank;
   const bool eager = z.implementation == Implementation::kEager;
   for (const double out : outs) {
@@ -493,12 +482,11 @@ Operator flash_attention(const Model& model, const Workload& workload, const Siz
   AttentionShape shape{z.batch, z.heads, own_heads, z.seq, z.head_dim, z.value_dim, 0, 0, z.act, z.flash_3};
   shape.pairs = (model.causal ? 1 : 2) * attended_pairs(workload, model.causal ? window : 0);
   shape.span = window > 0 ? std::min(longest, 1.0 * window) : longest;
-  Operator op;
-  op.name = "attention";
-  op.cls = OperatorClass::kAttention;
-  op.attention = AttentionPart::kProducts;
-  op.forward = {attention_kernel(shape, false)};
-  op.backward = {attention_kernel(shape, true)};
+  Operator op{.name = "attention",
+              .cls = OperatorClass::kAttention,
+              .attention = AttentionPart::kProducts,
+              .forward = {attention_kernel(shape, false)},
+              .backward = {attention_kernel(shape, true)}};
   // q, k, v and the log-sum-exp; its output is counted where it is the next product's input.
   op.activations = z.tokens * (z.query + own_heads * (z.head_dim + z.value_dim)) * z.act + z.tokens * z.heads * kWord;
   add_up(op);

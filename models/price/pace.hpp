@@ -32,9 +32,9 @@ struct Pace {
   std::vector<double> below;          ///< by bar of the histogram: the share of sequences that are as long or shorter
   int sequence_length = 0;            ///< the training's, or the longest that occurs
   std::vector<int> micro_batch_size;  ///< by kind of rank
-  std::vector<std::vector<LengthCost>> lengths;  ///< by kind of rank, ascending; empty: every micro-batch is full
-  std::vector<PlacedPause> pauses;
-  std::vector<std::vector<int>> slowest;  ///< replica kSlowestOf + i is in each micro-batch the slowest of these
+  std::vector<std::vector<LengthCost>> lengths{};  ///< by kind of rank, ascending; empty: every micro-batch is full
+  std::vector<PlacedPause> pauses{};
+  std::vector<std::vector<int>> slowest{};  ///< replica kSlowestOf + i is in each micro-batch the slowest of these
 
   bool drawn() const { return unsteady.drawn(); }
 };

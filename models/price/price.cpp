@@ -11,7 +11,6 @@
 
 #include "models/base/draws.hpp"
 #include "models/base/stages.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/dispatch.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/price/stage_speed.hpp"
@@ -63,12 +62,11 @@ double table_of(const Layers& layers) {
 
 /// Without the device's slowdown.
 RankKind price_kind(const Model& model, const Workload& workload, const ModelShare& share, const Device& device) {
-  RankKind kind;
-  kind.device = device;
-  kind.workload = workload;
-  kind.share = share;
-  kind.tied_embeddings = model.tie_word_embeddings && share.stages == 1;
-  kind.layers = own_layers_of(model, workload, share);
+  RankKind kind{.device = device,
+                .workload = workload,
+                .share = share,
+                .layers = own_layers_of(model, workload, share),
+                .tied_embeddings = model.tie_word_embeddings && share.stages == 1};
   const bool cut = share.stages * share.chunks > 1;
   if (!cut) kind.chunk_layers = {static_cast<int>(kind.layers->size())};
   for (const LayerRange& chunk : cut ? chunk_ranges(model.num_hidden_layers, share) : std::vector<LayerRange>())
@@ -160,8 +158,7 @@ double combined_share(const ModelShare& share, int micro_batches) {
 void add_tensor_waits(RankKind& kind, const Costs& costs, int rank) {
   if (kind.share.tensor == 1 && kind.share.experts == 1) return;
   const Ring tensors = ring_of_message(costs, {}, rank);
-  TensorMessage of_experts;
-  of_experts.of_experts = true;
+  TensorMessage of_experts{.of_experts = true};
   const Ring experts = ring_of_message(costs, of_experts, rank);
   const PriceOfCollective price = [&](const TensorMessage& message) {
     return price_of_message(costs, message, message.of_experts ? experts : tensors);
@@ -429,21 +426,20 @@ Costs price(const Scenario& scenario, const ScheduleSpec& spec) {
   const Stage stage("pricing");
   const Parallel parallel = parallel_of(scenario.training, spec);
   if (parallel.context > 1) throw std::logic_error("no kernel is priced as a part of a sequence");
-  Costs costs;
-  costs.cluster = scenario.cluster;
-  costs.interference = scenario.training.interference;
-  costs.places = places_of(scenario.cluster);
-  costs.buffers = buffer_bytes(scenario.model, scenario.training.implementation);
-  costs.parameter_dtype = spec.parameter_dtype;
-  costs.gradient_dtype = spec.gradient_dtype;
-  costs.optimizer_implementation = scenario.training.optimizer_implementation;
-  costs.gradient_clipping = scenario.training.gradient_clipping;
-  costs.implementation = scenario.training.implementation;
-  costs.world = whole_ring(scenario.cluster);
-  costs.parallel = parallel;
-  costs.micro_batches =
-      rounds_of(spec) == 1 ? scenario.training.gradient_accumulation_steps : std::max(1, spec.micro_batches_per_round);
-  costs.layout = layout_of(scenario.cluster, island_of(spec), parallel);
+  Costs costs{.cluster = scenario.cluster,
+              .places = places_of(scenario.cluster),
+              .parallel = parallel,
+              .layout = layout_of(scenario.cluster, island_of(spec), parallel),
+              .world = whole_ring(scenario.cluster),
+              .interference = scenario.training.interference,
+              .micro_batches = rounds_of(spec) == 1 ? scenario.training.gradient_accumulation_steps
+                                                    : std::max(1, spec.micro_batches_per_round),
+              .buffers = buffer_bytes(scenario.model, scenario.training.implementation),
+              .parameter_dtype = spec.parameter_dtype,
+              .gradient_dtype = spec.gradient_dtype,
+              .optimizer_implementation = scenario.training.optimizer_implementation,
+              .gradient_clipping = scenario.training.gradient_clipping,
+              .implementation = scenario.training.implementation};
   const bool by_site = spec.meeting == Meeting::kHierarchical;
   costs.sites = by_site ? layout_of(scenario.cluster, site_of(scenario.cluster), parallel) : costs.layout;
 

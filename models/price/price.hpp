@@ -21,10 +21,10 @@ namespace accosim {
 /// Ranks with the same device, precision, attention, micro-batch size and accumulation, in islands of one size, that
 /// hold the same part of the model: they cost the same and share a program.
 struct RankKind {
-  Device device;
-  Workload workload;
+  Device device{};
+  Workload workload{};
   ModelShare share{};                         ///< of the model; what follows is of it alone
-  Shared<Layers> layers;                      ///< of one chunk after the other
+  Shared<Layers> layers{};                    ///< of one chunk after the other
   std::vector<int> chunk_layers{};            ///< how many of them each chunk has
   Bytes message{};                            ///< a micro-batch's activations, as a rank sends them to the next stage
   Bytes gathered{};                           ///< what they are gathered into where they arrive; 0: they are whole
@@ -32,13 +32,13 @@ struct RankKind {
   double parameters = 0;                      ///< elements of its layers that are trained, whole
   double expert_parameters = 0;               ///< of these, of its own experts
   Bytes frozen{};                             ///< of those that are not
-  Shared<Bill> bill;                       ///< of one micro-batch, without the slowdown; times and works are sums of it
-  std::vector<LayerTime> times;            ///< one a layer
-  Seconds forward, backward;               ///< of one micro-batch
-  Shared<std::vector<LayerWork>> works;    ///< one a layer
-  LayerWork work;                          ///< of one micro-batch
-  Flops model_flops;                       ///< of one micro-batch, what the model needs
-  Flops hardware_flops;                    ///< of one micro-batch, what is computed, recomputation included
+  Shared<Bill> bill{};                     ///< of one micro-batch, without the slowdown; times and works are sums of it
+  std::vector<LayerTime> times{};          ///< one a layer
+  Seconds forward{}, backward{};           ///< of one micro-batch
+  Shared<std::vector<LayerWork>> works{};  ///< one a layer
+  LayerWork work{};                        ///< of one micro-batch
+  Flops model_flops{};                     ///< of one micro-batch, what the model needs
+  Flops hardware_flops{};                  ///< of one micro-batch, what is computed, recomputation included
   bool tied_embeddings = false;            ///< the head's matrix is the embedding's
   double shared_table = 0;                 ///< elements of that matrix, where another stage has a copy
   std::optional<int> own_steps{};          ///< micro-batches an update, of its node group; absent: the training's
@@ -49,7 +49,7 @@ struct RankKind {
   int first_rank = 0;  ///< of those that are of this kind
   /// Its gradients are summed in a wider type, and those of a micro-batch, in the parameters' type, stay too.
   bool narrow_gradients = false;
-  BytesPerSecond pcie, host_memory;  ///< to or from its host, each way; its share of what an optimizer there moves
+  BytesPerSecond pcie{}, host_memory{};  ///< to or from its host, each way; its share of what an optimizer there moves
   // Its 16-bit type is not the one in which the ranks of an update communicate: it casts its gradients before they are
   // reduced, and parameters (or whole gradients) when they are back.
   bool casts_gradients = false, casts_parameters = false;
@@ -59,22 +59,22 @@ struct RankKind {
 };
 
 struct Costs {
-  Cluster cluster;
-  std::vector<Place> places;  ///< one a rank
-  std::vector<int> kind_of;   ///< one a rank
-  std::vector<RankKind> kinds;
-  Parallel parallel;     ///< how a step splits its model
-  Layout layout, sites;  ///< the ranks' grid; and where they meet by sites the one with a site for an island
-  Ring world;            ///< all ranks
+  Cluster cluster{};
+  std::vector<Place> places{};  ///< one a rank
+  std::vector<int> kind_of{};   ///< one a rank
+  std::vector<RankKind> kinds{};
+  Parallel parallel{};       ///< how a step splits its model
+  Layout layout{}, sites{};  ///< the ranks' grid; and where they meet by sites the one with a site for an island
+  Ring world{};              ///< all ranks
   bool interference = true;
   int micro_batches = 1;  ///< of a flight: of an update, or the least of a round
-  Bytes buffers;          ///< of the model's modules
+  Bytes buffers{};        ///< of the model's modules
   Dtype parameter_dtype = Dtype::kBf16;
   Dtype gradient_dtype = Dtype::kBf16;
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
   bool gradient_clipping = false;
   Implementation implementation = Implementation::kEager;
-  Pace pace;  ///< how micro-batches differ from the priced ones
+  Pace pace{};  ///< how micro-batches differ from the priced ones
 
   int ranks() const { return static_cast<int>(places.size()); }
   /// Of all that such a rank holds, whole.

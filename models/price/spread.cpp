@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/spec/cluster.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/training.hpp"
 
 namespace accosim {
 namespace {

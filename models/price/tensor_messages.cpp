@@ -1,7 +1,5 @@
 #include "models/price/tensor_messages.hpp"
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 

@@ -67,9 +67,8 @@ LayerWork layer_work(const Bill& bill, const BilledLayer& layer) {
 }
 
 std::vector<LayerWork> layer_works(const Bill& bill) {
-  std::vector<LayerWork> works;
-  for (const BilledLayer& layer : bill.layers) works.push_back(layer_work(bill, layer));
-  return each_layer(bill, works);
+  return each_layer(bill,
+                    mapped<LayerWork>(bill.layers, [&](const BilledLayer& layer) { return layer_work(bill, layer); }));
 }
 
 LayerWork total_work(const std::vector<LayerTime>& times, const std::vector<LayerWork>& works) {
@@ -99,10 +98,6 @@ Work with_waits(const Work& work, Seconds computed, Seconds waits) {
   return both;
 }
 
-Work memory_work() {
-  Work work;
-  work.memory = 1;
-  return work;
-}
+Work memory_work() { return Work{.memory = 1}; }
 
 }  // namespace accosim

@@ -27,9 +27,9 @@ struct LoadedScenario {
   /// The scenario as JSON with every file and default filled in, and "origins": where each value came from. It loads
   /// again to the same scenario and to the same text. Made when it is asked for: few do, and it is long.
   std::function<std::string()> resolved;
-  std::vector<std::string> files;  ///< all that it was read from
+  std::vector<std::string> files{};  ///< all that it was read from
   /// What it was read from, for the same with more settings.
-  std::shared_ptr<const ScenarioTree> tree;
+  std::shared_ptr<const ScenarioTree> tree{};
   std::vector<LeftOutSchedule> left_out{};  ///< the others being enough
 };
 

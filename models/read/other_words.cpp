@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/base/names.hpp"
 #include "models/base/nearest.hpp"
-#include "models/base/text.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 
@@ -377,9 +374,8 @@ std::string other_maker(const std::string& device) {
 
 std::string device_advice(const std::string& written, const std::vector<std::string>& known) {
   const std::string chip = chip_of(written);
-  std::vector<std::string> same;
-  for (const std::string& name : known)
-    if (!chip.empty() && chip_of(name) == chip) same.push_back(name);
+  const std::vector<std::string> same =
+      matching(known, [&](const std::string& name) { return !chip.empty() && chip_of(name) == chip; });
   constexpr int kSlip = 2;
   const std::string near = nearest(written, same);
   if (!near.empty() && edit_distance(written, near) <= kSlip) return " did you mean " + in_quotes(near) + "?";

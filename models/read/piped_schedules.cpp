@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "models/base/text.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/spec/frameworks.hpp"
 

@@ -14,7 +14,6 @@
 #include "models/read/read_device.hpp"
 #include "models/read/read_nccl.hpp"
 #include "models/read/read_training.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "models/spec/schedule.hpp"
 
@@ -346,12 +345,11 @@ void refuse_what_balance_chooses(ObjectReader& group, const Training& training) 
 NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t index, const Training& training,
                      Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
-  NodeGroup group;
-  group.name = reader.text("name", fmt::format("nodes-{}", index));
-  group.count = reader.integer("count", 0, kMaxNodes, 1);
-  group.gpus = reader.integer("gpus", 1, kMaxGpusPerNode);
-  group.precision = reader.choice("precision", training.precision, dtype_advice());
-  group.attention = reader.choice("attention", training.attention);
+  NodeGroup group{.name = reader.text("name", fmt::format("nodes-{}", index)),
+                  .count = reader.integer("count", 0, kMaxNodes, 1),
+                  .gpus = reader.integer("gpus", 1, kMaxGpusPerNode),
+                  .precision = reader.choice("precision", training.precision, dtype_advice()),
+                  .attention = reader.choice("attention", training.attention)};
   refuse_what_balance_chooses(reader, training);
   group.micro_batch_size = reader.integer(kSize, 1, kMaxInteger, training.micro_batch_size);
   group.accumulation_steps = read_accumulation_steps(reader, group.gpus);
@@ -391,9 +389,8 @@ NodeGroup read_group(JsonValue& value, const std::string& pointer, std::size_t i
 }
 
 Fabric read_fabric(ObjectReader& reader, std::size_t groups) {
-  Fabric fabric;
-  fabric.latency = reader.seconds("latency", Seconds{0});
-  fabric.oversubscription = reader.number("oversubscription", Range{1, 1e6}, 1);
+  Fabric fabric{.latency = reader.seconds("latency", Seconds{0}),
+                .oversubscription = reader.number("oversubscription", Range{1, 1e6}, 1)};
   read_part(reader, "between_groups", [&](ObjectReader& own) {
     BetweenGroups& between = fabric.between_groups.emplace();
     between.bandwidth = own.bandwidth("bandwidth");
@@ -525,11 +522,6 @@ std::optional<Cluster> read_cluster(JsonValue& value, const std::string& pointer
   return cluster;
 }
 
-Training any_training() {
-  Training any;
-  any.precision = Dtype::kFp32;
-  any.attention = Attention::kNaive;
-  return any;
-}
+Training any_training() { return Training{.precision = Dtype::kFp32, .attention = Attention::kNaive}; }
 
 }  // namespace accosim

@@ -11,7 +11,6 @@
 #include "models/base/nearest.hpp"
 #include "models/base/text.hpp"
 #include "models/read/parts.hpp"
-#include "models/spec/kernel_table.hpp"
 
 namespace accosim {
 namespace {
@@ -75,9 +74,8 @@ KernelCurve read_curve(ObjectReader& table, const char* key) {
 }
 
 KernelTable read_table(ObjectReader& reader) {
-  KernelTable table;
-  table.spread = reader.number("spread", kSpread, 0);
-  table.samples = reader.integer("samples", 0, kMaxInteger, 0);
+  KernelTable table{.spread = reader.number("spread", kSpread, 0),
+                    .samples = reader.integer("samples", 0, kMaxInteger, 0)};
   table.times = read_curve(reader, "times");
   return table;
 }

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
-#include "models/spec/nccl_release.hpp"
 
 namespace accosim {
 namespace {

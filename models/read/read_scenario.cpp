@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "models/base/nearest.hpp"
-#include "models/base/text.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/hf_config.hpp"
 #include "models/read/parts.hpp"

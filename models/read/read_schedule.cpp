@@ -13,7 +13,6 @@
 #include "models/read/piped_schedules.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/read_training.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/schedule_traits.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "models/base/reader.hpp"
 #include "models/spec/cluster.hpp"
@@ -14,5 +15,12 @@ namespace accosim {
 /// `cluster`, where it is valid, is used to check what its devices can do.
 ScheduleSpec read_schedule(JsonValue& value, const std::string& pointer, const Training& training,
                            const std::optional<Cluster>& cluster, Diagnostics& diagnostics);
+/// What an entry says on that ground; nothing where it is refused there.
+inline std::optional<ScheduleSpec> schedule_of(JsonValue& entry, const Training& training,
+                                               const std::optional<Cluster>& cluster) {
+  Diagnostics diagnostics;
+  ScheduleSpec spec = read_schedule(entry, "", training, cluster, diagnostics);
+  return diagnostics.errors.empty() ? std::optional(std::move(spec)) : std::nullopt;
+}
 
 }  // namespace accosim

@@ -16,7 +16,6 @@
 #include "models/spec/constants.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/parallel.hpp"
 
 namespace accosim {
 namespace {
@@ -233,9 +232,8 @@ void read_optimizer_implementation(ObjectReader& reader, Training& training) {
 Training read_training(JsonValue& value, const std::string& pointer, const std::optional<Model>& model,
                        Diagnostics& diagnostics) {
   ObjectReader reader(value, pointer, diagnostics);
-  Training training;
-  training.overheads = constants().overheads;
-  training.sequence_length = reader.integer("sequence_length", 1, kMaxInteger);
+  Training training{.sequence_length = reader.integer("sequence_length", 1, kMaxInteger),
+                    .overheads = constants().overheads};
   training.micro_batch_size = reader.integer("micro_batch_size", 1, kMaxInteger);
   read_steps(reader, training);
   training.balance = reader.choice("balance", Balance::kNone);

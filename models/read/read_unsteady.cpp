@@ -77,10 +77,9 @@ SequenceLengths read_lengths(ObjectReader& reader) {
 }
 
 ComputeJitter read_jitter(ObjectReader& reader) {
-  ComputeJitter jitter;
-  jitter.micro_batch = reader.number("micro_batch", Range{0, 10}, 0);
-  jitter.gpu = reader.number("gpu", Range{0, 10}, 0);
-  jitter.distribution = reader.choice("distribution", Distribution::kLognormal);
+  ComputeJitter jitter{.micro_batch = reader.number("micro_batch", Range{0, 10}, 0),
+                       .gpu = reader.number("gpu", Range{0, 10}, 0),
+                       .distribution = reader.choice("distribution", Distribution::kLognormal)};
   // Beyond these a normal and an exponential one would give times below zero, or a mean that is not 1.
   const double most = jitter.distribution == Distribution::kNormal ? 0.25 : 1;
   if (jitter.distribution != Distribution::kLognormal && jitter.micro_batch > most && reader.good("micro_batch"))
@@ -124,9 +123,7 @@ std::vector<int> read_ranks(ObjectReader& reader) {
 
 /// Which of the keys are there; says when it is not exactly one.
 void want_one(ObjectReader& reader, const std::vector<const char*>& keys, const char* what) {
-  std::vector<const char*> given;
-  for (const char* key : keys)
-    if (reader.has(key)) given.push_back(key);
+  const std::vector<const char*> given = matching(keys, [&](const char* key) { return reader.has(key); });
   if (given.size() > 1) reader.fail(given[1], fmt::format("says again {}; {} does already", what, in_quotes(given[0])));
   if (given.empty() && reader.value().kind == JsonKind::kObject)
     reader.diagnostics().add(reader.value().origin, reader.pointer(),
@@ -135,9 +132,7 @@ void want_one(ObjectReader& reader, const std::vector<const char*>& keys, const 
 
 Pause read_pause(ObjectReader& reader) {
   constexpr Range kCounts{1, 1e12};
-  Pause pause;
-  pause.name = reader.text("name", "pause");
-  pause.ranks = read_ranks(reader);
+  Pause pause{.name = reader.text("name", "pause"), .ranks = read_ranks(reader)};
   want_one(reader, {"every_updates", "every_gradients", "every"}, "when it comes");
   want_one(reader, {"duration", "sequences", "bytes"}, "how long it lasts");
   if (reader.has("every_updates")) pause.every_updates = reader.number("every_updates", kCounts);

@@ -89,13 +89,12 @@ std::vector<Estimate> differences(const Algorithm& algorithm, const Algorithm& b
 
 /// Before a twentieth of the run all fall alike, and would press the rest together.
 CurvePanel losses(const MeasuredCurves& measured, const std::vector<SeriesLook>& looks) {
-  CurvePanel panel;
-  panel.title = fmt::format("{}, mean of {} seeds; every update is of {:g} samples", kConvergenceTitle,
-                            measured.algorithms.front().curves.size(), measured.batch_samples);
-  panel.x_title = "updates";
-  panel.most_x = measured.algorithms.front().curves.front().back().updates;
-  panel.low = 1e300;
-  panel.high = 0;
+  CurvePanel panel{.title = fmt::format("{}, mean of {} seeds; every update is of {:g} samples", kConvergenceTitle,
+                                        measured.algorithms.front().curves.size(), measured.batch_samples),
+                   .x_title = "updates",
+                   .most_x = measured.algorithms.front().curves.front().back().updates,
+                   .low = 1e300,
+                   .high = 0};
   for (std::size_t a = 0; a < measured.algorithms.size(); ++a) {
     ChartCurve curve{measured.algorithms[a].name, looks[a], {}, {}, {}};
     constexpr double kStart = 0.05;
@@ -181,9 +180,8 @@ MeasuredCurves read_curves(const std::string& text, const std::string& name) {
 }
 
 std::vector<CurvePanel> convergence_panels(const MeasuredCurves& curves) {
-  std::vector<std::string> names;
-  for (const MeasuredCurves::Algorithm& each : curves.algorithms) names.push_back(each.name);
-  const std::vector<SeriesLook> looks = looks_of(names);
+  const std::vector<SeriesLook> looks =
+      looks_of(mapped<std::string>(curves.algorithms, &MeasuredCurves::Algorithm::name));
   std::vector<CurvePanel> panels = {losses(curves, looks), over_the_first(curves, looks)};
   if (!curves.network.empty()) {
     CurvePanel timed = over_time(curves, panels.front());

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "models/base/quantity.hpp"
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/fit/document.hpp"
@@ -178,9 +177,7 @@ std::vector<MeasuredUpdate> steady(const MeasuredRun& run, std::size_t block) {
 std::size_t block_of(const MeasuredRun& run) { return static_cast<std::size_t>(updates_per_mark(run)); }
 
 std::vector<double> steady_times(const MeasuredRun& run) {
-  std::vector<double> times;
-  for (const MeasuredUpdate& update : steady(run, block_of(run))) times.push_back(update.duration.value);
-  return times;
+  return mapped<double>(steady(run, block_of(run)), [](const MeasuredUpdate& update) { return update.duration.value; });
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ struct MeasuredRun {
   std::string algorithm;  ///< a schedule's name
   int ranks = 1;
   double parameters = 0;
-  std::optional<Seconds> compute_time;  ///< of a micro-batch that only sleeps; else a real model was trained
+  std::optional<Seconds> compute_time{};  ///< of a micro-batch that only sleeps; else a real model was trained
   int micro_batches_per_round = 1;
   int poll_every = 1;
   int warmup = 0;  ///< synchronous updates before the first overlapped one
@@ -37,16 +37,16 @@ struct MeasuredRun {
   bool fixed = false;       ///< exactly micro_batches_per_round, then wait; else at least so many
   bool keep_state = false;  ///< the estimate's moments are not rolled back
   bool bf16 = false;
-  std::map<int, double> lengths;  ///< tokens of a sequence and how often; empty: all have the context
-  int context = 0;                ///< tokens of the longest sequence; 0: not said
-  double jitter = 0;              ///< coefficient of variation of a micro-batch that sleeps
-  std::map<int, double> slow;     ///< by rank: how many times as long its micro-batches take
-  std::vector<MeasuredUpdate> updates;
+  std::map<int, double> lengths{};  ///< tokens of a sequence and how often; empty: all have the context
+  int context = 0;                  ///< tokens of the longest sequence; 0: not said
+  double jitter = 0;                ///< coefficient of variation of a micro-batch that sleeps
+  std::map<int, double> slow{};     ///< by rank: how many times as long its micro-batches take
+  std::vector<MeasuredUpdate> updates{};
   double processor_wait_share = 0;  ///< share of the run in which the worst rank was ready to run and had no processor
-  std::string network;              ///< loopback, paced or netns; empty: not said
-  std::vector<double> rates;        ///< one a rank, B/s; empty: none, or not said
+  std::string network{};            ///< loopback, paced or netns; empty: not said
+  std::vector<double> rates{};      ///< one a rank, B/s; empty: none, or not said
   int left_out = 0;                 ///< number of updates at the start that do not count, while the pipeline fills
-  std::vector<MeasuredSpan> spans;
+  std::vector<MeasuredSpan> spans{};
 };
 
 /// `name` is for errors. Throws ScenarioError with all that is wrong, each with its place. What is returned can be

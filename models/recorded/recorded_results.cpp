@@ -12,13 +12,12 @@ constexpr Range kMemory{0, 1e18};      // bytes
 constexpr std::size_t kMostResults = 1000;
 
 RecordedResult read_result(ObjectReader& body) {
-  RecordedResult result;
-  result.label = body.text("label", {}, kAllOfIt);
-  result.update_time = Seconds{body.number("update_time_s", kTime)};
-  result.samples_per_update = body.number("samples_per_update", Range{0, 1e18});
-  result.idle_fraction = body.number("gpu_idle_fraction", Range{0, 1});
-  result.exposed_communication = Seconds{body.number("exposed_communication_s", Range{0, kTime.most})};
-  result.memory = Bytes{body.number("memory_resident_bytes", kMemory)};
+  RecordedResult result{.label = body.text("label", {}, kAllOfIt),
+                        .update_time = Seconds{body.number("update_time_s", kTime)},
+                        .samples_per_update = body.number("samples_per_update", Range{0, 1e18}),
+                        .idle_fraction = body.number("gpu_idle_fraction", Range{0, 1}),
+                        .exposed_communication = Seconds{body.number("exposed_communication_s", Range{0, kTime.most})},
+                        .memory = Bytes{body.number("memory_resident_bytes", kMemory)}};
   const bool said = read_part(body, "memory_parts_bytes", [&](ObjectReader& parts) {
     for (const std::string& name : keys_of(parts.value()))
       result.memory_parts.emplace_back(name, Bytes{parts.number(name, kMemory)});

@@ -17,7 +17,7 @@ struct RecordedResult {
   double idle_fraction = 0;  ///< of the GPUs, mean of the ranks
   Seconds exposed_communication;
   Bytes memory;
-  std::vector<std::pair<std::string, Bytes>> memory_parts;  ///< as they are named there
+  std::vector<std::pair<std::string, Bytes>> memory_parts{};  ///< as they are named there
 };
 
 /// Throws ScenarioError with all that is wrong, each with its place. There is at least one.

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "models/base/reader.hpp"
 #include "models/base/text.hpp"
 #include "models/recorded/trace_text.hpp"
 #include "models/spec/scenario_error.hpp"
@@ -155,8 +154,7 @@ class TraceReader {
       if (updates > 0 && event.good() && args.good()) rank.marks.push_back({nanoseconds(begin), updates});
       return;
     }
-    RecordedSpan span;
-    span.count = args.integer("repetitions", 1, kMaxInteger, 1);
+    RecordedSpan span{.count = args.integer("repetitions", 1, kMaxInteger, 1)};
     span.name = without_count(name, span.count);
     span.begin = nanoseconds(begin);
     span.end = nanoseconds(begin + lasts);
@@ -229,8 +227,7 @@ std::vector<RecordedSchedule> read_recorded_trace(std::string_view text, const s
 }
 
 RecordedSchedule recorded_run(const MeasuredRun& run, const std::string& name) {
-  Seconds all;
-  for (const MeasuredUpdate& update : run.updates) all += update.duration;
+  const Seconds all = sum_of<Seconds>(run.updates, &MeasuredUpdate::duration);
   if (all > Seconds{kMicroseconds.most * 1e-6})
     throw ScenarioError({printable(name, 300) + ": /updates: last more than 63 years together; make the run again"});
   RecordedSchedule schedule{run.algorithm, true, std::vector<RecordedRank>(static_cast<std::size_t>(run.ranks))};

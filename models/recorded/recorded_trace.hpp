@@ -17,8 +17,8 @@ enum class RecordedUse : std::uint8_t { kComputation, kCopy, kHost, kCommunicati
 
 /// Times are whole nanoseconds of the trace's clock.
 struct RecordedSpan {
-  std::string name;
-  std::string waits_for;  ///< of kWaiting: for which op, empty where that is not known
+  std::string name{};
+  std::string waits_for{};  ///< of kWaiting: for which op, empty where that is not known
   RecordedUse use = RecordedUse::kComputation;
   std::int64_t begin = 0, end = 0;
   std::int64_t count = 1;  ///< repetitions that are drawn as one

@@ -57,9 +57,9 @@ struct LinkQuality {
 /// Links between the GPUs of one node. Bandwidth is one GPU's, one direction, all its links together.
 struct IntraLink {
   std::string kind;  ///< one of intra_kinds() (fabrics.hpp)
-  BytesPerSecond bandwidth;
+  BytesPerSecond bandwidth{};
   double efficiency = 1;  ///< achieved bus bandwidth of a ring with Simple over the bandwidth, while it flows
-  Seconds latency;        ///< of one step of a ring between neighbours in the node, Simple protocol
+  Seconds latency{};      ///< of one step of a ring between neighbours in the node, Simple protocol
   Seconds launch{};       ///< of a collective with Simple, whatever its size
   Seconds start{};  ///< what a step of training waits before any of its collectives runs; benchmarks that launch one
                     ///< after another hide it
@@ -82,9 +82,9 @@ struct IntraLink {
 /// The network adapters of one node. Bandwidth is one adapter's, one direction.
 struct Nics {
   int count = 1;
-  BytesPerSecond bandwidth;
+  BytesPerSecond bandwidth{};
   double efficiency = 1;
-  Seconds latency;  ///< of a message to a neighbour on another node, from GPU to GPU, fabric excluded
+  Seconds latency{};  ///< of a message to a neighbour on another node, from GPU to GPU, fabric excluded
   std::string kind{};
   Seconds message{};  ///< what the host's thread spends on sending, and on receiving, one message
   /// What a host copies where GPUs do not reach adapters (data_path()), sent and received together: all of a node, or
@@ -112,12 +112,12 @@ inline constexpr const char* kNames<Cpu>[] = {"intel", "amd", "arm"};
 
 /// `count` equal nodes. A node is what its `intra` joins, whatever number of hosts it has: an NVL72 is one.
 struct NodeGroup {
-  std::string name;
+  std::string name{};
   int count = 1;
   int gpus = 1;
-  std::vector<Device> devices;  ///< one a GPU of the node
-  IntraLink intra;
-  Nics nics;
+  std::vector<Device> devices{};  ///< one a GPU of the node
+  IntraLink intra{};
+  Nics nics{};
   std::optional<Cpu> cpu{};  ///< absent: AMD's with Ampere GPUs, Intel's otherwise, as DGX machines have them
   Dtype precision = Dtype::kBf16;
   Attention attention = Attention::kFlash;
@@ -168,9 +168,9 @@ struct ForcedWay {
 };
 
 struct Cluster {
-  std::string name;
-  std::vector<NodeGroup> nodes;
-  Fabric fabric;
+  std::string name{};
+  std::vector<NodeGroup> nodes{};
+  Fabric fabric{};
   NcclRelease nccl{};
   Tuner tuner = Tuner::kNccl;
   ForcedWay forced{};    ///< with Tuner::kForced

@@ -8,7 +8,6 @@
 
 #include "models/base/reader.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "models/spec/shipped.hpp"
 
@@ -37,10 +36,7 @@ LinkQuality read_quality(ObjectReader& reader) {
 }
 
 IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::string& generation) {
-  IntraLink link;
-  link.kind = kind;
-  link.generation = generation;
-  link.efficiency = reader.number("efficiency", kFraction);
+  IntraLink link{.kind = kind, .efficiency = reader.number("efficiency", kFraction), .generation = generation};
   link.latency = read_latency(reader);
   link.launch = reader.seconds("launch");
   link.start = reader.seconds("start");
@@ -62,9 +58,7 @@ IntraLink read_intra(ObjectReader& reader, const std::string& kind, const std::s
 }
 
 Nics read_nics(ObjectReader& reader, const std::string& kind) {
-  Nics nics;
-  nics.kind = kind;
-  nics.efficiency = reader.number("efficiency", kFraction);
+  Nics nics{.efficiency = reader.number("efficiency", kFraction), .kind = kind};
   nics.latency = read_latency(reader);
   nics.message = reader.seconds("message");
   if (reader.has("staging")) nics.staging = reader.bandwidth("staging");

@@ -91,9 +91,9 @@ struct GemmFit {
   double quantisation = 1;     ///< share of a last, partly filled wave that costs as much as a full one
   double exposed_result = 0;   ///< share of the result's memory traffic that nothing hides
   double k_fill = 0;           ///< elements of k that filling and draining a tile's pipeline costs
-  Seconds fixed;               ///< of a kernel, however small
-  FitQuality quality;
-  Shared<std::vector<MeasuredProduct>> products;  ///< what corrects the fit for GEMMs like these: measured_ratio()
+  Seconds fixed{};             ///< of a kernel, however small
+  FitQuality quality{};
+  Shared<std::vector<MeasuredProduct>> products{};  ///< what corrects the fit for GEMMs like these: measured_ratio()
 
   bool operator==(const GemmFit&) const = default;
 };
@@ -107,43 +107,43 @@ struct AttentionFit {
   double tail = 0;       ///< share of the longest block's time during which the other blocks leave multiprocessors idle
   double softmax = 0;    ///< forward: elements of a head that the softmax of a pair costs as much as
   double streaming = 1;  ///< forward: share of the achieved bandwidth at which operands and result pass
-  Seconds fixed;
-  FitQuality quality;
+  Seconds fixed{};
+  FitQuality quality{};
 
   bool operator==(const AttentionFit&) const = default;
 };
 
 /// A GPU as the prices see it. Fractions are of the peak or of the bandwidth, 0 to 1.
 struct Device {
-  std::string name;
-  std::array<std::optional<FlopsPerSecond>, kDtypeCount> peak;  ///< dense matmul peak by dtype; absent: cannot do it
+  std::string name{};
+  std::array<std::optional<FlopsPerSecond>, kDtypeCount> peak{};  ///< dense matmul peak by dtype; absent: cannot do it
   double gemm_efficiency = 0;             ///< achieved fraction of the peak in large matrix products
   double flash_attention_efficiency = 0;  ///< achieved fraction of the peak in fused attention
-  BytesPerSecond memory_bandwidth;
+  BytesPerSecond memory_bandwidth{};
   double memory_efficiency = 0;  ///< achieved fraction of the memory bandwidth in streaming kernels
-  Bytes memory;
-  Bytes reserved_memory;     ///< CUDA context and library buffers, never available to tensors; the allocator's slack is
-                             ///< not in it
-  Seconds launch_interval;   ///< least time between two kernel launches by the host
-  std::string architecture;  ///< one of architectures(), or the user's own; empty: unknown
-  int sm_count = 0;          ///< multiprocessors; 0: unknown, GEMMs are not cut into waves
-  double power = 0;          ///< limit of the board in W; 0: unknown
-  std::array<std::optional<GemmFit>, kDtypeCount> gemm;  ///< by dtype; absent: gemm_efficiency alone
-  std::optional<AttentionFit> attention;                 ///< absent: flash_attention_efficiency alone
-  std::optional<AttentionFit> flash_3;                   ///< of FlashAttention 3; absent: as `attention`
-  Shared<std::vector<KernelTable>> kernels;              ///< tables of measured kernels that are no GEMMs
+  Bytes memory{};
+  Bytes reserved_memory{};  ///< CUDA context and library buffers, never available to tensors; the allocator's slack is
+                            ///< not in it
+  Seconds launch_interval{};   ///< least time between two kernel launches by the host
+  std::string architecture{};  ///< one of architectures(), or the user's own; empty: unknown
+  int sm_count = 0;            ///< multiprocessors; 0: unknown, GEMMs are not cut into waves
+  double power = 0;            ///< limit of the board in W; 0: unknown
+  std::array<std::optional<GemmFit>, kDtypeCount> gemm{};  ///< by dtype; absent: gemm_efficiency alone
+  std::optional<AttentionFit> attention{};                 ///< absent: flash_attention_efficiency alone
+  std::optional<AttentionFit> flash_3{};                   ///< of FlashAttention 3; absent: as `attention`
+  Shared<std::vector<KernelTable>> kernels{};              ///< tables of measured kernels that are no GEMMs
   int collective_sms = 0;          ///< multiprocessors that the channels of a collective hold; 0: it takes none
   double collective_slowdown = 1;  ///< how many times as long a collective inside a node takes while the GPU computes
-  std::optional<double> product_overhead;  ///< how many times as long GEMMs on tensor cores take in a training step as
-                                           ///< alone, where it is known; absent: by `product_slope`
-  double product_slope = 0;                ///< what Training::overheads says
-  double memory_overhead = 1;              ///< the same for memory-bound kernels: what Training::overheads says
-  double attention_overhead = 1;           ///< the same for fused attention
-  Seconds adamw_time_per_parameter{};      ///< as measured, one pass; 0: priced by the bytes that it moves
+  std::optional<double> product_overhead{};  ///< how many times as long GEMMs on tensor cores take in a training step
+                                             ///< as alone, where it is known; absent: by `product_slope`
+  double product_slope = 0;                  ///< what Training::overheads says
+  double memory_overhead = 1;                ///< the same for memory-bound kernels: what Training::overheads says
+  double attention_overhead = 1;             ///< the same for fused attention
+  Seconds adamw_time_per_parameter{};        ///< as measured, one pass; 0: priced by the bytes that it moves
   StepEvidence steps = StepEvidence::kOwn;
-  double step_factor = 1;             ///< measured over predicted time of kernels, from steps timed on this machine
-  std::optional<double> step_spread;  ///< and the standard deviation of its log; absent: compute_spread() has it from
-                                      ///< the fits
+  double step_factor = 1;               ///< measured over predicted time of kernels, from steps timed on this machine
+  std::optional<double> step_spread{};  ///< and the standard deviation of its log; absent: compute_spread() has it from
+                                        ///< the fits
   double slowdown = 1;  ///< every forward and backward takes this many times as long (an emulated straggler)
 
   bool operator==(const Device&) const = default;

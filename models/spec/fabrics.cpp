@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 
 template <typename Links>
 std::vector<std::string> kinds_of(const std::vector<Links>& all) {
-  std::vector<std::string> kinds;
-  for (const Links& links : all) kinds.push_back(links.kind);
-  return kinds;
+  return mapped<std::string>(all, &Links::kind);
 }
 
 template <typename Links>

@@ -27,9 +27,9 @@ using KernelCurve = std::vector<KernelPoint>;
 struct KernelTable {
   StepKernel kernel = StepKernel::kCopy;
   Dtype dtype{};
-  double rows = 0;    ///< rows of the main operand; 0: valid for any number
-  KernelCurve times;  ///< with operands that the step has just written in the L2 cache, as far as they fit; not empty
-  double spread = 0;  ///< root mean square of the log of predicted over measured time, each inner sample left out
+  double rows = 0;      ///< rows of the main operand; 0: valid for any number
+  KernelCurve times{};  ///< with operands that the step has just written in the L2 cache, as far as they fit; not empty
+  double spread = 0;    ///< root mean square of the log of predicted over measured time, each inner sample left out
   int samples = 0;
 
   bool operator==(const KernelTable&) const = default;

@@ -49,8 +49,8 @@ struct Latent {
 
 /// A decoder-only transformer, in the terms of a Hugging Face config.json.
 struct Model {
-  std::string name;
-  std::string family;  ///< a row of model_families.hpp; a measured model has no layers, and only the last members
+  std::string name{};
+  std::string family{};  ///< a row of model_families.hpp; a measured model has no layers, and only the last members
   int num_hidden_layers = 0;
   int hidden_size = 0;
   int num_attention_heads = 0;
@@ -74,8 +74,8 @@ struct Model {
   bool attention_sinks = false;  ///< an element a head beside its scores
   bool tie_word_embeddings = false;
   Activation activation = Activation::kGelu;
-  bool causal = true;                 ///< a decoder; an encoder such as BERT attends to all tokens
-  std::vector<int> attention_window;  ///< one a layer: the window of local attention in tokens, 0 for full causal
+  bool causal = true;                   ///< a decoder; an encoder such as BERT attends to all tokens
+  std::vector<int> attention_window{};  ///< one a layer: the window of local attention in tokens, 0 for full causal
   Experts experts{};
   Latent latent{};
   std::int64_t measured_parameters = 0;

@@ -295,11 +295,7 @@ const ModelFamily& row_with(const std::string& what, Wanted wanted) {
 
 }  // namespace
 
-std::vector<std::string> family_names() {
-  std::vector<std::string> names;
-  for (const ModelFamily& row : kFamilies) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> family_names() { return mapped<std::string>(kFamilies, &ModelFamily::name); }
 
 const ModelFamily& family_of(const std::string& name) {
   return row_with("is called \"" + name + "\"", [&](const ModelFamily& row) { return row.name == name; });

@@ -158,9 +158,7 @@ int model_ranks_of(const Layout& layout) {
 
 int ranks_of(const Layout& layout) {
   if (!is_unlike(layout)) return ranks_in(layout, layout.size(Dim::kShard)) * layout.size(Dim::kReplica);
-  int ranks = 0;
-  for (const int shards : layout.islands) ranks += ranks_in(layout, shards);
-  return ranks;
+  return sum_of<int>(layout.islands, [&](const int shards) { return ranks_in(layout, shards); });
 }
 
 GridCoordinates coordinates_of(const Layout& layout, int rank) {
@@ -281,8 +279,7 @@ int least_open_flight(const Parallel& parallel) {
 }
 
 Layout layout_of(const Cluster& cluster, Island island, const Parallel& parallel) {
-  Layout layout;
-  layout.order = parallel.order;
+  Layout layout{.order = parallel.order};
   layout.size(Dim::kTensor) = parallel.tensor;
   layout.size(Dim::kContext) = parallel.context;
   layout.size(Dim::kExpert) = expert_data_ranks(parallel);

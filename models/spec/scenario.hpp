@@ -22,16 +22,16 @@ struct PublishedRun {
 };
 
 struct Scenario {
-  std::string name;
-  std::string description;
-  Model model;
-  Cluster cluster;
-  Training training;
-  std::string baseline;  ///< label of the schedule that the others are compared with
-  std::vector<ScheduleSpec> schedules;
-  std::map<std::string, PublishedRun> published;  ///< by label
-  bool published_of_another_run = false;          ///< settings were replaced after the file was read (--set)
-  std::vector<std::string> sets;                  ///< those settings, as they were given
+  std::string name{};
+  std::string description{};
+  Model model{};
+  Cluster cluster{};
+  Training training{};
+  std::string baseline{};  ///< label of the schedule that the others are compared with
+  std::vector<ScheduleSpec> schedules{};
+  std::map<std::string, PublishedRun> published{};  ///< by label
+  bool published_of_another_run = false;            ///< settings were replaced after the file was read (--set)
+  std::vector<std::string> sets{};                  ///< those settings, as they were given
 };
 
 /// Samples per update that the scenario asks for.

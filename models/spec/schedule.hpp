@@ -65,9 +65,9 @@ inline constexpr int kMostInnerUpdates = 1'000'000;
 
 /// One schedule to play. A field that a schedule does not read keeps its default and cannot be set in a file.
 struct ScheduleSpec {
-  std::string name;       ///< a row of schedule_traits.hpp, which says which of the keys below it takes
+  std::string name{};     ///< a row of schedule_traits.hpp, which says which of the keys below it takes
   std::string runs_as{};  ///< the schedule whose program it runs under its framework; empty: its own
-  std::string label;      ///< unique in the scenario
+  std::string label{};    ///< unique in the scenario
   Balance balance = Balance::kNone;
   int micro_batch_size = 0;  ///< its own, in as many micro-batches as make the same samples; 0: the training's
   Dtype parameter_dtype = Dtype::kBf16;
@@ -75,13 +75,13 @@ struct ScheduleSpec {
   Dtype optimizer_dtype = Dtype::kFp32;  ///< of the states; fp32 adds a master copy of narrower parameters
   Overlap overlap = Overlap::kNone;      ///< kBackward: gradients are communicated in buckets during the backward pass
   Buckets buckets = Buckets::kWhole;
-  Bytes bucket_cap;    ///< of Buckets::kTensors: a bucket closes when it reaches this
-  Bytes first_bucket;  ///< the same of the first bucket to fill, so that communication starts early
+  Bytes bucket_cap{};    ///< of Buckets::kTensors: a bucket closes when it reaches this
+  Bytes first_bucket{};  ///< the same of the first bucket to fill, so that communication starts early
   /// A bucket is at least so large for each rank of a replica; where equal to the cap, the first as well.
   Bytes bucket_cap_a_rank{};
   Reduction reduction = Reduction::kReduceScatter;
   ParameterSync parameter_sync = ParameterSync::kAllGather;
-  Bytes gather_cap;                      ///< parameters are gathered in pieces of this size; 0: in one
+  Bytes gather_cap{};                    ///< parameters are gathered in pieces of this size; 0: in one
   bool overlap_param_gather = false;     ///< a bucket at a time beside the next update's first forward pass
   bool align_param_gather = false;       ///< those gathers are all sent for when that pass begins
   bool gradient_as_bucket_view = false;  ///< gradients are views of what is reduced, and are not copied there

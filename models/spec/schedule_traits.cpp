@@ -463,11 +463,7 @@ bool is_serial_sharded(const ScheduleSpec& spec) {
          spec.gather_cap == Bytes{0};
 }
 
-std::vector<std::string> schedule_names() {
-  std::vector<std::string> names;
-  for (const ScheduleTraits& row : schedules()) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> schedule_names() { return mapped<std::string>(schedules(), &ScheduleTraits::name); }
 
 std::vector<std::string> inner_names() {
   std::vector<std::string> names;

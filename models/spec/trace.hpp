@@ -18,10 +18,10 @@ struct Span {
   std::int32_t iteration = 0;  ///< of the innermost loop around it; 0 outside one
   std::int64_t repeat = 1;
   std::int64_t rendezvous = -1;  ///< the same number on every rank of one collective, -1 for what is local
-  Seconds arrived;               ///< when the lane reached it; earlier than begin when it waited for other ranks
-  Seconds begin;
-  Seconds end;     ///< of the first of `repeat`
-  Seconds period;  ///< from begin to begin when repeated
+  Seconds arrived{};             ///< when the lane reached it; earlier than begin when it waited for other ranks
+  Seconds begin{};
+  Seconds end{};     ///< of the first of `repeat`
+  Seconds period{};  ///< from begin to begin when repeated
 };
 
 /// Takes spans: those of a lane in order, those of all lanes in the order in which they end, but for the repeated ones,

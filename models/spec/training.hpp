@@ -131,9 +131,9 @@ struct Training {
   Framework framework = Framework::kPytorch;
   std::optional<int> pytorch{};  ///< minor of the release of PyTorch 2 that the framework runs on, where it is known
   OptimizerImplementation optimizer_implementation = OptimizerImplementation::kFused;
-  double dropout = 0;                      ///< probability; of embeddings, attention and both branches of a block
-  bool gradient_clipping = false;          ///< the global norm of the gradients is taken and they are scaled
-  std::optional<Seconds> launch_interval;  ///< else launch_slowdown() times the device's
+  double dropout = 0;                        ///< probability; of embeddings, attention and both branches of a block
+  bool gradient_clipping = false;            ///< the global norm of the gradients is taken and they are scaled
+  std::optional<Seconds> launch_interval{};  ///< else launch_slowdown() times the device's
   Overheads overheads{};
   Unsteady unsteady{};  ///< what makes steps unlike each other
   Lora lora{};

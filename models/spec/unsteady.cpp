@@ -2,11 +2,6 @@
 
 namespace accosim {
 
-std::vector<double> SequenceLengths::weights() const {
-  std::vector<double> weights;
-  weights.reserve(histogram.size());
-  for (const Bar& bar : histogram) weights.push_back(bar.weight);
-  return weights;
-}
+std::vector<double> SequenceLengths::weights() const { return mapped<double>(histogram, &Bar::weight); }
 
 }  // namespace accosim

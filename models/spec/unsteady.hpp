@@ -67,8 +67,8 @@ struct Stragglers {
 /// A pause of some ranks: when, and for how long or for what work. Exactly one of the triggers and one of the works is
 /// set.
 struct Pause {
-  std::string name;
-  std::vector<int> ranks;  ///< ascending; empty: all
+  std::string name{};
+  std::vector<int> ranks{};  ///< ascending; empty: all
   double every_updates = 0;
   double every_gradients = 0;  ///< micro-batches counted over all ranks
   Seconds every{};
@@ -82,10 +82,10 @@ struct Pause {
 
 struct Unsteady {
   std::uint64_t seed = 0;
-  SequenceLengths lengths;
-  ComputeJitter jitter;
-  std::vector<Stragglers> stragglers;
-  std::vector<Pause> pauses;
+  SequenceLengths lengths{};
+  ComputeJitter jitter{};
+  std::vector<Stragglers> stragglers{};
+  std::vector<Pause> pauses{};
 
   /// The micro-batches of a rank are not alike.
   bool varies() const { return !lengths.full() || jitter.micro_batch > 0 || !stragglers.empty(); }

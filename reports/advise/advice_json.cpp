@@ -2,7 +2,6 @@
 #include <ostream>
 
 #include "build_info/project.hpp"
-#include "models/base/json_list.hpp"
 #include "reports/advise/advice_report.hpp"
 #include "reports/answer.hpp"
 #include "reports/fair_text.hpp"
@@ -47,11 +46,11 @@ JsonValue point_json(const Answer& answer, const std::optional<std::size_t>& at)
 }
 
 JsonValue points_json(const Answer& answer, const std::vector<std::size_t>& points) {
-  return json_list(points, [&](std::size_t at) { return point_json(answer, at); });
+  return mapped<JsonValue>(points, [&](std::size_t at) { return point_json(answer, at); });
 }
 
 JsonValue schedules_json(const Answer& answer) {
-  return json_list(answer.advice.forms, [&](const FormResult& each) {
+  return mapped<JsonValue>(answer.advice.forms, [&](const FormResult& each) {
     const Form& form = answer.space.forms[each.form];
     return json_object({{"label", form.label},
                         {"schedule", form.schedule},
@@ -106,11 +105,11 @@ void write_advice_json(std::ostream& out, const Answer& answer, const std::strin
                    {"other_batch", advice.other_batch},
                    {"refused", advice.refused}});
   if (!answer.currency.empty()) document.set("currency", answer.currency);
-  document.set("refusals", json_list(advice.refusals, [](const Refusal& each) {
+  document.set("refusals", mapped<JsonValue>(advice.refusals, [](const Refusal& each) {
                  return json_object({{"why", each.why}, {"points", each.points}});
                }));
   document.set("left_out", answer.space.left_out);
-  document.set("cautions", json_list(answer.cautions, [](const Warning& each) {
+  document.set("cautions", mapped<JsonValue>(answer.cautions, [](const Warning& each) {
                  return json_object({{"code", each.code}, {"message", each.message}, {"advice", each.advice}});
                }));
   document.set("winner", point_json(answer, advice.winner));
@@ -126,7 +125,7 @@ void write_advice_json(std::ostream& out, const Answer& answer, const std::strin
   document.set("front", points_json(answer, advice.front));
   document.set("cannot_be_told_apart", points_json(answer, advice.open));
   document.set("points_that_cannot_be_told_apart", advice.open_points);
-  document.set("as_written", json_list(answer.written, [](const TriedPoint& each) {
+  document.set("as_written", mapped<JsonValue>(answer.written, [](const TriedPoint& each) {
                  return figures_json(each.evaluation, json_object({{"label", each.label}}));
                }));
   document.set("bandwidth", json_object({{"of", answer.network.what},

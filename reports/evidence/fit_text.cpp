@@ -11,8 +11,6 @@
 
 #include "models/base/quantity.hpp"
 #include "models/fit/fit_fabrics.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/base/json_list.hpp"
+#include "models/base/each.hpp"
 #include "models/base/text.hpp"
 #include "reports/human.hpp"
 
@@ -118,18 +118,18 @@ Document inspection_document(const std::vector<InspectedMachine>& machines) {
 JsonValue inspection_json(const std::vector<InspectedMachine>& machines) {
   return json_object({{"schema", "accosim.inspection/1"},
                       {"sound", std::ranges::none_of(machines, [](const InspectedMachine& one) { return one.slow(); })},
-                      {"machines", json_list(machines, [](const InspectedMachine& machine) {
+                      {"machines", mapped<JsonValue>(machines, [](const InspectedMachine& machine) {
                          return json_object({{"name", machine.name},
                                              {"title", machine.title},
                                              {"sound", !machine.slow()},
-                                             {"steps", json_list(machine.steps,
-                                                                 [](const InspectedStep& step) {
-                                                                   return json_object(
-                                                                       {{"schedule", step.schedule},
-                                                                        {"sound_s", step.sound.value},
-                                                                        {"measured_s", step.measured.value}});
-                                                                 })},
-                                             {"verdicts", json_list(shown_verdicts(machine), verdict_json)},
+                                             {"steps", mapped<JsonValue>(machine.steps,
+                                                                         [](const InspectedStep& step) {
+                                                                           return json_object(
+                                                                               {{"schedule", step.schedule},
+                                                                                {"sound_s", step.sound.value},
+                                                                                {"measured_s", step.measured.value}});
+                                                                         })},
+                                             {"verdicts", mapped<JsonValue>(shown_verdicts(machine), verdict_json)},
                                              {"not_told", machine.untold}});
                        })}});
 }

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "models/fit/fit_kernels.hpp"
-#include "models/spec/schedule_traits.hpp"
 
 namespace accosim {
 namespace {

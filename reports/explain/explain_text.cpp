@@ -10,9 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "models/base/json_list.hpp"
 #include "models/spec/parallel_words.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "reports/human.hpp"
 #include "reports/repeats.hpp"
 
@@ -296,13 +294,13 @@ void add_one(Document& document, const Explanation& explanation) {
 }
 
 JsonValue named_times(const std::vector<std::pair<std::string, Seconds>>& times) {
-  return json_list(times, [](const auto& each) {
+  return mapped<JsonValue>(times, [](const auto& each) {
     return json_object({{"name", each.first}, {"s", each.second.value}});
   });
 }
 
 JsonValue pipeline_json(const PipelineTime& pipeline) {
-  JsonValue stages = json_list(pipeline.stages, [](const StageTime& stage) {
+  JsonValue stages = mapped<JsonValue>(pipeline.stages, [](const StageTime& stage) {
     return json_object({{"stage", stage.stage},
                         {"ranks", stage.ranks},
                         {"computing_s", stage.computing.value},
@@ -321,7 +319,7 @@ JsonValue pipeline_json(const PipelineTime& pipeline) {
 }
 
 JsonValue split_json(const SplitCosts& costs) {
-  JsonValue dimensions = json_list(costs.dimensions, [](const DimensionTime& each) {
+  JsonValue dimensions = mapped<JsonValue>(costs.dimensions, [](const DimensionTime& each) {
     return json_object({{"along", each.name},
                         {"ranks", each.ranks},
                         {"takes_s", each.takes.value},
@@ -345,8 +343,8 @@ Document explanations_document(const std::vector<Explanation>& explanations) {
 }
 
 JsonValue explanations_json(const std::vector<Explanation>& explanations) {
-  JsonValue schedules = json_list(explanations, [](const Explanation& each) {
-    JsonValue path = json_list(each.path.steps, [](const PathStep& step) {
+  JsonValue schedules = mapped<JsonValue>(explanations, [](const Explanation& each) {
+    JsonValue path = mapped<JsonValue>(each.path.steps, [](const PathStep& step) {
       return json_object({{"name", step.name},
                           {"rank", step.rank},
                           {"count", static_cast<double>(step.count)},
@@ -365,8 +363,8 @@ JsonValue explanations_json(const std::vector<Explanation>& explanations) {
 }
 
 void write_by_message_json(std::ostream& out, const std::vector<CollectivesByMessage>& results) {
-  const JsonValue schedules = json_list(results, [](const CollectivesByMessage& result) {
-    JsonValue rows = json_list(result.rows, [](const ByMessage& row) {
+  const JsonValue schedules = mapped<JsonValue>(results, [](const CollectivesByMessage& result) {
+    JsonValue rows = mapped<JsonValue>(result.rows, [](const ByMessage& row) {
       return json_object({{"collective", row.collective},
                           {"bytes", row.bytes.value},
                           {"ranks", row.ranks},

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "models/base/json.hpp"
-#include "models/base/text.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {

@@ -32,11 +32,11 @@ struct BarPart {
 };
 
 struct Bar {
-  std::string name, detail;  ///< the second in a line below
-  std::vector<BarPart> parts;
-  std::string total;            ///< behind the bar
-  double low = 0, high = 0;     ///< interval of the sum
-  std::optional<double> limit;  ///< a line across
+  std::string name, detail{};  ///< the second in a line below
+  std::vector<BarPart> parts{};
+  std::string total{};            ///< behind the bar
+  double low = 0, high = 0;       ///< interval of the sum
+  std::optional<double> limit{};  ///< a line across
 };
 
 struct BarChart {
@@ -149,9 +149,7 @@ std::string bar_chart_svg(const BarChart& chart, const PlotStyle& style) {
   const double top = draw_legend(svg, legend_of(chart), draw_heading(svg, titled(chart.heading, style))) + 8;
   double most = 0;
   for (const Bar& bar : chart.bars) {
-    double sum = 0;
-    for (const BarPart& part : bar.parts) sum += part.value;
-    most = std::max({most, sum, bar.high, bar.limit.value_or(0)});
+    most = std::max({most, sum_of<double>(bar.parts, &BarPart::value), bar.high, bar.limit.value_or(0)});
   }
   const Columns columns = columns_of(chart, style.width);
   const Scale x{0, most > 0 ? most : 1, kPlotMargin + columns.names, style.width - kPlotMargin - columns.totals};
@@ -187,8 +185,7 @@ bool has_grown(const UpdateBreakdown& breakdown) { return std::abs(breakdown.bat
 
 /// For as many samples as are asked of an update: else a schedule whose batch grows looks slow.
 Bar bar_of(const UpdateBreakdown& breakdown, bool intervals) {
-  Bar bar;
-  bar.name = breakdown.label;
+  Bar bar{.name = breakdown.label};
   const double share = has_grown(breakdown) ? 1 / breakdown.batch_inflation : 1;
   if (has_grown(breakdown)) bar.detail = human_factor(breakdown.batch_inflation) + " the batch";
   for (std::size_t use = 0; use < breakdown.parts.size(); ++use) {
@@ -283,8 +280,7 @@ std::string memory_svg(const PlotHeading& heading, const std::vector<MemoryBar>&
   chart.unit = most >= 2 * kGiB ? kGiB : kMiB;
   chart.axis = fmt::format("memory of a GPU ({})", chart.unit == kGiB ? "GiB" : "MiB");
   for (const MemoryBar& memory : bars) {
-    Bar bar;
-    bar.name = memory.label;
+    Bar bar{.name = memory.label};
     if (!memory.stages.empty()) bar.name += ", " + stages_in_words(memory.stages);
     bar.detail = fmt::format("{} x {}", memory.ranks, memory.device);
     bar.parts = parts_of(memory.parts, chart.unit);

@@ -5,8 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "models/base/text.hpp"
-
 namespace accosim {
 namespace {
 

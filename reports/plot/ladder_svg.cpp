@@ -18,10 +18,10 @@ constexpr Fill kGain = {Hue::kGreen, Pattern::kPlain}, kLoss = {Hue::kVermillion
 
 /// A rung as it is drawn.
 struct Row {
-  std::string name, detail;  ///< the second in a line below
+  std::string name, detail{};  ///< the second in a line below
   double before = 1, after = 1;
-  std::string times, speedup;   ///< of the change, and of all so far
-  std::optional<double> limit;  ///< the speedup that it cannot exceed
+  std::string times{}, speedup{};  ///< of the change, and of all so far
+  std::optional<double> limit{};   ///< the speedup that it cannot exceed
 };
 
 std::vector<Row> rows_of(const Ladder& ladder) {
@@ -30,8 +30,7 @@ std::vector<Row> rows_of(const Ladder& ladder) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < ladder.rungs.size(); ++i) {
     const Rung& rung = ladder.rungs[i];
-    Row row;
-    row.name = rung.change;
+    Row row{.name = rung.change};
     // Of the batch that the bars are of: the last one's where the speedups are at the same batch.
     const Seconds update =
         at_same_batch ? shown_speedup(ladder, ladder.rungs.size() - 1) / shown_speedup(ladder, i) * last.update_time

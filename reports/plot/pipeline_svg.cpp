@@ -73,8 +73,7 @@ double mean_forward(const PipelineChart& chart) {
 }
 
 std::vector<Panel> panels_of(const std::vector<PipelineChart>& charts, double room) {
-  double longest = 0;
-  for (const PipelineChart& chart : charts) longest = std::max(longest, chart.length.value);
+  const double longest = largest<double>(charts, [](const PipelineChart& chart) { return chart.length.value; });
   std::vector<Panel> panels = {{"", longest}};
   double part = longest;
   bool small = false;
@@ -97,18 +96,14 @@ std::vector<PipelineRow> shown_rows(const PipelineChart& chart) {
   const std::vector<PipelineRow>& rows = chart.rows;
   if (rows.size() <= kMost) return rows;
   const auto work = [](const PipelineRow& row) {
-    double sum = 0;
-    for (const PipelinePass& pass : row.passes) sum += pass.end - pass.begin;
-    return sum;
+    return sum_of<double>(row.passes, [](const PipelinePass& pass) { return pass.end - pass.begin; });
   };
   std::set<std::size_t> shown = {0, 1, rows.size() - 2, rows.size() - 1};
   constexpr double kAnother = 0.01;
   for (std::size_t i = 1; i < rows.size() && shown.size() < kMost; ++i)
     if (std::abs(work(rows[i]) - work(rows[i - 1])) > kAnother * work(rows[i])) shown.insert(i);
   for (std::size_t i = 1; i < kMost && shown.size() < kMost; ++i) shown.insert(i * rows.size() / kMost);
-  std::vector<PipelineRow> some;
-  for (const std::size_t i : shown) some.push_back(rows[i]);
-  return some;
+  return mapped<PipelineRow>(shown, [&](const std::size_t i) { return rows[i]; });
 }
 
 /// A hue a chunk or, where a stage has only one, a micro-batch; those next to each other differ.

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "models/base/each.hpp"
+
 namespace accosim {
 
 /// Places in `names` of what `wanted` names, in that order: by the name or, where none is written so, all forms of that
@@ -18,9 +20,7 @@ std::vector<std::string> renamed(std::vector<std::string> names, const std::vect
 /// Those at these places.
 template <class Item>
 std::vector<Item> picked(const std::vector<Item>& all, const std::vector<std::size_t>& places) {
-  std::vector<Item> some;
-  for (const std::size_t place : places) some.push_back(all[place]);
-  return some;
+  return mapped<Item>(places, [&](const std::size_t place) { return all[place]; });
 }
 
 }  // namespace accosim

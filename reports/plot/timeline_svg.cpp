@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "models/draw/axes.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -146,8 +145,7 @@ std::array<bool, kActivities> activities_in(const TimelinePicture& picture) {
 }
 
 Seconds longest_in(const TimelinePicture& picture) {
-  Seconds longest;
-  for (const ScheduleTimeline& timeline : picture.timelines) longest = std::max(longest, timeline.length);
+  const Seconds longest = largest<Seconds>(picture.timelines, &ScheduleTimeline::length);
   return longest > Seconds{0} ? longest : Seconds{1};
 }
 

@@ -16,8 +16,8 @@ namespace accosim {
 /// A timeline with what the comparison says of its schedule.
 struct TimelinePicture {
   PlotHeading heading;
-  std::vector<ScheduleTimeline> timelines;
-  std::vector<RunResult> results;  ///< of the same schedules
+  std::vector<ScheduleTimeline> timelines{};
+  std::vector<RunResult> results{};  ///< of the same schedules
 };
 
 /// How a picture fills what a lane does: told apart by colour, and in grey by patterns.

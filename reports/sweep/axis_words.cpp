@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/json.hpp"
 #include "reports/human.hpp"
 
 namespace accosim {
@@ -33,8 +32,7 @@ std::string in_short(const std::string& value) {
 
 /// The same of all, where they then differ still.
 std::vector<std::string> in_short(const std::vector<std::string>& values) {
-  std::vector<std::string> all;
-  for (const std::string& value : values) all.push_back(in_short(value));
+  std::vector<std::string> all = mapped<std::string>(values, [](const std::string& value) { return in_short(value); });
   return std::set<std::string>(all.begin(), all.end()).size() == values.size() ? all : values;
 }
 

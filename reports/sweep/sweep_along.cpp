@@ -56,8 +56,7 @@ std::vector<std::string> along_in_words(const SweepRows& rows, const Merit& meri
   const AxisWords axis = std::move(axes_in_words(rows.heading)[at]);
   if (!axis.numbers) return {};
   const auto number = [&](const Row* row) { return axis.numbers->values[row->point[at]]; };
-  std::vector<const Row*> points;
-  for (const Row& row : rows.rows) points.push_back(&row);
+  std::vector<const Row*> points = mapped<const Row*>(rows.rows, [](const Row& row) { return &row; });
   std::ranges::stable_sort(points, {}, number);
   const auto where = [&](const Run& run) {
     return run.first == run.last

@@ -10,7 +10,6 @@
 
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
-#include "models/base/json_list.hpp"
 #include "models/base/text.hpp"
 #include "models/draw/looks.hpp"
 #include "reports/page.hpp"
@@ -48,7 +47,7 @@ void add_to_list(std::string& values, const std::string& written) {
 /// Of each value of an axis what --set takes, as it is typed; a knob has none.
 JsonValue settings_json(const Axis& axis) {
   if (is_knob_name(axis.pointer)) return {};
-  return json_list(axis.values, [&](const std::string& value) { return in_shell(axis.pointer + "=" + value); });
+  return mapped<JsonValue>(axis.values, [&](const std::string& value) { return in_shell(axis.pointer + "=" + value); });
 }
 
 JsonValue axes_json(const SweepRows& rows) {
@@ -69,8 +68,9 @@ JsonValue axes_json(const SweepRows& rows) {
 JsonValue wins_json(const SweepRows& rows, const Merit& merit) {
   std::vector<JsonValue> axes;
   for (std::size_t axis = 0; axis < rows.heading.axes.size(); ++axis)
-    axes.push_back(json_list(wins_along(rows, axis, merit), [](const Wins& wins) {
-      return json_list(wins.share, [&](double share) { return wins.points > 0 ? short_number(share) : JsonValue(); });
+    axes.push_back(mapped<JsonValue>(wins_along(rows, axis, merit), [](const Wins& wins) {
+      return mapped<JsonValue>(wins.share,
+                               [&](double share) { return wins.points > 0 ? short_number(share) : JsonValue(); });
     }));
   return axes;
 }
@@ -122,7 +122,7 @@ JsonValue score_json(const SweepRows& rows, const std::vector<const Row*>& all, 
 
 /// The line and the area of each schedule, as the pictures have it; a line in ink has no colour.
 JsonValue looks_json(const Heading& heading) {
-  return json_list(looks_of(heading.schedules), [](const SeriesLook& look) {
+  return mapped<JsonValue>(looks_of(heading.schedules), [](const SeriesLook& look) {
     const Stroke stroke = stroke_of(look, Theme::kLight);
     std::vector<JsonValue> dash;
     std::string_view rest = stroke.dashes;
@@ -160,7 +160,8 @@ JsonValue ranking_json(const SweepRows& rows, const Merit& asked) {
     if (points.size() == kMostRanked) break;
     const Metrics& figures = row->schedules[schedule];
     std::string label = rows.heading.schedules[schedule];
-    const JsonValue places = json_list(row->point, [](std::size_t at) { return static_cast<std::int64_t>(at); });
+    const JsonValue places =
+        mapped<JsonValue>(row->point, [](std::size_t at) { return static_cast<std::int64_t>(at); });
     if (rows.heading.tuned && schedule + 1 == rows.heading.schedules.size()) label += ": " + row->best_synchronous;
     JsonValue point = json_object(
         {{"at", point_in_words(rows, *row)}, {"point", places}, {"schedule", std::move(label)}, {"winner", winner}});

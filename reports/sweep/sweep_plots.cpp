@@ -10,8 +10,6 @@
 
 #include "models/base/errors.hpp"
 #include "models/base/nearest.hpp"
-#include "models/base/text.hpp"
-#include "models/draw/axes.hpp"
 #include "models/draw/curves.hpp"
 #include "reports/human.hpp"
 #include "reports/plot/figures_csv.hpp"
@@ -359,10 +357,7 @@ SweepPicture draw_curve(const DrawnRows& drawn, const Cut& cut, const ValueAsked
         "{} has values that are no numbers; {}", axis_words.pointer(),
         heading.axes.size() > 1 ? "draw it with --kind map" : "its summary and --csv have what each comes to"));
   const std::vector<double> places = places_of(axis_words.numbers->values);
-  CurvePanel panel;
-  panel.y_title = value_in_words(rows, asked);
-  panel.x_title = axis_words.title;
-  panel.y_unit = unit_of(asked);
+  CurvePanel panel{.x_title = axis_words.title, .y_title = value_in_words(rows, asked), .y_unit = unit_of(asked)};
   const auto [least, most] = std::ranges::minmax_element(places);
   panel.least_x = *least;
   panel.most_x = *most > *least ? *most : *least + 1;

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "models/base/outputs.hpp"
-#include "models/base/text.hpp"
 #include "reports/answer.hpp"
 #include "reports/human.hpp"
 #include "sim/result/metric_table.hpp"

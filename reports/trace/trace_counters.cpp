@@ -18,8 +18,7 @@ bool is_collective(const Op& op) { return op.kind == OpKind::kCollective || op.k
 
 /// Shares of one pass of one micro-batch: by duration, equal where there is none.
 void share_out(const std::vector<Op>& ops, const std::vector<std::size_t>& pass, std::vector<double>& shares) {
-  double sum = 0;
-  for (const std::size_t op : pass) sum += ops[op].duration.value;
+  const double sum = sum_of<double>(pass, [&](const std::size_t op) { return ops[op].duration.value; });
   for (const std::size_t op : pass)
     shares[op] = sum > 0 ? ops[op].duration.value / sum : 1.0 / static_cast<double>(pass.size());
 }

@@ -81,17 +81,18 @@ struct Answer {
   std::string gpus;      ///< "8 GPUs, 2 nodes x 4 A100-SXM4-80GB"
   std::string currency;  ///< of costs; empty: not told
   std::string baseline;
-  AdviceQuery asked;
+  AdviceQuery asked{};
   std::size_t budget = 0;
-  CandidateSpace space;
-  std::vector<Warning> cautions;    ///< about all predictions
-  std::vector<TriedPoint> written;  ///< the scenario's own schedules, as they are written
-  Findings advice;
-  std::vector<TimeParts> time_parts;  ///< of the winner and of the second; none where there is no second
-  std::optional<Adding> adding;  ///< of a mix: what its slower kinds of GPU bring, under the best synchronous schedule
-  NetworkRate network;
-  std::vector<std::size_t> rivals;  ///< indices in advice.points: those that other rates were tried with
-  Takeovers takeovers;              ///< by index in rivals
+  CandidateSpace space{};
+  std::vector<Warning> cautions{};    ///< about all predictions
+  std::vector<TriedPoint> written{};  ///< the scenario's own schedules, as they are written
+  Findings advice{};
+  std::vector<TimeParts> time_parts{};  ///< of the winner and of the second; none where there is no second
+  std::optional<Adding>
+      adding{};  ///< of a mix: what its slower kinds of GPU bring, under the best synchronous schedule
+  NetworkRate network{};
+  std::vector<std::size_t> rivals{};  ///< indices in advice.points: those that other rates were tried with
+  Takeovers takeovers{};              ///< by index in rivals
 };
 
 /// What its point `point` was tried with.

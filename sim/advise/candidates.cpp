@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/base/json.hpp"
-
 namespace accosim {
 namespace {
 

@@ -6,17 +6,13 @@
 #include <cmath>
 
 #include "models/base/errors.hpp"
-#include "models/base/quantity.hpp"
-#include "models/price/price.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/scenario_error.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/evaluation/per_sample.hpp"
-#include "sim/evaluation/resident.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -35,8 +31,7 @@ bool is_batch(double asked, double samples, double tolerance) { return std::abs(
 /// So many updates of one rank by itself: it waits for nobody, and its collectives have the network to themselves.
 Seconds time_alone(const ScheduleSpec& spec, const Costs& costs, int steps, std::size_t kind, int updates) {
   EventGraph all = build(spec, costs, steps, updates);
-  EventGraph one;
-  one.labels = std::move(all.labels);
+  EventGraph one{.labels = std::move(all.labels)};
   one.programs.push_back(std::move(all.programs[kind]));
   one.ranks.push_back({0, {}, 1});
   one.programs[0].streaming_sms = 0;
@@ -130,10 +125,8 @@ Evaluation evaluate(const AdviceQuery& asked, const Choice& choice, const PlayLi
   // Whole micro-batches seldom come nearer, and count per sample.
   const double tolerance =
       as_asked.balance == Balance::kCounts ? std::max(asked.tolerance, kNearSamples) : asked.tolerance;
-  Evaluation result;
-  result.nodes = node_count(scenario.cluster);
-  result.reduced = reduced_in(spec);
-  result.synchronous = is_synchronous(spec);
+  Evaluation result{
+      .nodes = node_count(scenario.cluster), .synchronous = is_synchronous(spec), .reduced = reduced_in(spec)};
   // A rank that goes on while it waits does at least what is asked of it.
   result.samples = samples_asked(scenario);
   const bool grows = accumulates_while_waiting(spec);

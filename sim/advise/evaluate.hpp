@@ -45,14 +45,14 @@ struct Evaluation {
   FitVerdict verdict = FitVerdict::kFits;
   double fit_probability = 1;
   double memory = 0, capacity = 0;  ///< bytes, of the GPU that is least likely to fit
-  Caveats caveats;                  ///< why it may not be the best without saying so
+  Caveats caveats{};                ///< why it may not be the best without saying so
   double samples = 0;               ///< of an update
   int nodes = 0;
   bool synchronous = true;
   Dtype reduced = Dtype::kBf16;               ///< type in which gradients are sent
   bool has_time = false;                      ///< it was played: what follows is known
   double update_time = 0, low = 0, high = 0;  ///< s, with the 80 % interval; of kCannotWin the least
-  Spread spread;
+  Spread spread{};
   double sent = 0;     ///< bytes a rank and update
   double exposed = 0;  ///< s of communication an update that nothing hides
   double mfu = 0, idle = 0;

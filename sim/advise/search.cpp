@@ -25,9 +25,7 @@ std::vector<std::size_t> coarse_points(const CandidateSpace& space, std::size_t 
       }
     all = std::move(more);
   }
-  std::vector<std::size_t> indices;
-  for (const Candidate& each : all) indices.push_back(index_of(space, each));
-  return indices;
+  return mapped<std::size_t>(all, [&](const Candidate& each) { return index_of(space, each); });
 }
 
 // Points that take long, played at once: few before something is known that the others can be held against.

@@ -161,8 +161,7 @@ ExitCode fit_to_cases(const Arguments& arguments) {
   const std::optional<FittedRatios> ratios =
       while_shown("leaving out each source in turn", [&] { return fitted_ratios(published, usual); });
   if (ratios) std::cout << fmt::format("\nratios of two steps\n  spread {:.4g}: {}\n", ratios->spread, ratios->source);
-  Refit refit;
-  refit.steps = steps;
+  Refit refit{.steps = steps};
   const std::vector<FittedSpread> spreads = while_shown(
       "fitting the spreads of steps", [&] { return fit_step_spreads(published, refit, usual.jobs, usual.network); });
   print([&](std::ostream& out) { write_step_spreads(out, spreads); });
@@ -280,9 +279,8 @@ LinksOfClusters fit_links_of(std::vector<MeasuredCollective>& samples) {
       sample.query.cluster = with;
     }
   };
-  std::vector<MeasuredCollective> inside;
-  for (const MeasuredCollective& sample : samples)
-    if (sample.query.nodes == 1) inside.push_back(sample);
+  const std::vector<MeasuredCollective> inside =
+      matching(samples, [](const MeasuredCollective& sample) { return sample.query.nodes == 1; });
   links.boards = fit_collectives(inside);
   put(links.boards);
   links.own = fit_own_boards(inside);
@@ -348,14 +346,12 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
     profiles.push_back({"--output", path, {"it is a profile, JSON", ".json", "{", ""}, true});
   check_outputs(profiles, files, arguments.flag("--force"));
   const std::vector<KernelSample> samples = read_kernels(files);  // first: what is wrong with an input is said of it
-  std::vector<Device> fitted;
-  for (const std::string& path : outputs) fitted.push_back(load_device(path));
+  const std::vector<Device> fitted = mapped<Device>(outputs, [](const std::string& path) { return load_device(path); });
   const std::vector<KernelFit> fits =
       while_shown("fitting kernels", [&] { return fit_kernels(samples, devices_of(samples)); });
   print([&](std::ostream& out) { write_fits(out, fits); });
-  std::vector<Device> devices;
-  for (const ShippedFile& file : shipped_files(FileKind::kDevice)) devices.push_back(load_device(file.name));
-  const std::vector<KernelFit> shipped = fits_of(devices);
+  const std::vector<KernelFit> shipped = fits_of(
+      mapped<Device>(shipped_files(FileKind::kDevice), [](const ShippedFile& file) { return load_device(file.name); }));
   Texts texts;
   for (std::size_t i = 0; i < fitted.size(); ++i)
     texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped,

@@ -60,8 +60,7 @@ ExitCode import_files(const Arguments& arguments) {
     NcclTestsImport one =
         import_nccl_tests(read_unpacked(path, kMaxNcclTestsBytes), name, nccl_tests_options(arguments));
     for (const std::string& note : one.notes) tell("accosim: ", note);
-    Texts releases;
-    for (const NcclRelease& release : one.nccl) releases.push_back(to_text(release));
+    const Texts releases = mapped<std::string>(one.nccl, [](const NcclRelease& release) { return to_text(release); });
     tell("accosim: ", fmt::format("{}: {} rows taken, {} left out{}", name, one.samples.size(), one.skipped,
                                   releases.empty() ? "" : ", of NCCL " + in_words(releases)));
     samples.insert(samples.end(), one.samples.begin(), one.samples.end());

@@ -7,8 +7,6 @@
 #include <fstream>
 
 #include "models/base/standard_input.hpp"
-#include "models/base/text.hpp"
-#include "models/base/text_file.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/answer.hpp"
 

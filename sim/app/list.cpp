@@ -25,8 +25,7 @@ std::vector<LibraryEntry> entries_of(const std::string& kind, const std::string&
   std::erase_if(entries, [&](const LibraryEntry& entry) {
     return !kind.empty() && kind != entry.kind && kind != entry.kind + "s";
   });
-  std::vector<std::string> names;
-  for (const LibraryEntry& entry : entries) names.push_back(entry.name);
+  std::vector<std::string> names = mapped<std::string>(entries, &LibraryEntry::name);
   if (!name.empty() && std::ranges::find(names, name) == names.end())
     throw BadInput(fmt::format("list {}: has no {}{}", kind, in_quotes(name), hint(name, names)));
   std::erase_if(entries, [&](const LibraryEntry& entry) { return !name.empty() && name != entry.name; });

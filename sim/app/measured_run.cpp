@@ -56,8 +56,7 @@ void warn_of_differences(const RunOnMachine& both) {
 RunBesidePrediction predict(const RunOnMachine& both, int updates, NetworkKind network) {
   const MeasuredRun& run = both.run;
   const ScheduleSpec& spec = both.scenario.schedules.front();
-  RunBesidePrediction beside;
-  beside.predicted = run_schedule(both.scenario, spec, network);
+  RunBesidePrediction beside{.predicted = run_schedule(both.scenario, spec, network)};
   // Whole outer phases of DiLoCo.
   const int phase = updates_per_mark(run);
   const auto up = [phase](int some) { return (some + phase - 1) / phase * phase; };

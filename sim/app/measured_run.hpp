@@ -23,7 +23,7 @@ void warn_of_differences(const RunOnMachine& both);
 
 struct RunBesidePrediction {
   RunResult predicted;
-  Timeline measured_line, predicted_line;  ///< steady updates, as many of both
+  Timeline measured_line{}, predicted_line{};  ///< steady updates, as many of both
 };
 /// `updates`: of the timelines; more where a phase of DiLoCo has more.
 RunBesidePrediction predict(const RunOnMachine& both, int updates, NetworkKind network);

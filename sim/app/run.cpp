@@ -19,10 +19,9 @@ ExitCode run_each(const Arguments& arguments) {
   const ChosenSchedules chosen = load_chosen(arguments, {});
   const Evaluations evaluations(network_of(arguments));
   const std::vector<RunResult> results = over_seeds(chosen, evaluations, arguments, [&](const Scenario& scenario) {
-    std::vector<RunResult> each;
-    for (const int index : chosen.indices)
-      each.push_back(run_schedule(scenario, scenario.schedules[index], evaluations));
-    return each;
+    return mapped<RunResult>(chosen.indices, [&](const int index) {
+      return run_schedule(scenario, scenario.schedules[index], evaluations);
+    });
   });
   const auto standing = [&](const std::vector<RunResult>& of) {
     return standing_of(chosen.scenario, of, winner_rule_of(arguments), evaluations);

@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "models/base/stages.hpp"
-#include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/app/shared.hpp"
 #include "sim/app/terminal.hpp"

@@ -31,8 +31,7 @@ int number_in(const char* text) {
 bool is_dumb(const char* term) { return term != nullptr && std::string_view(term) == "dumb"; }
 
 Terminal terminal_of(int descriptor) {
-  Terminal terminal;
-  terminal.present = isatty(descriptor) != 0;
+  Terminal terminal{.present = isatty(descriptor) != 0};
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0) terminal.columns = size.ws_col;
   terminal.asked = std::getenv("COLUMNS");

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "models/spec/parallel_words.hpp"
-#include "sim/explain/timeline.hpp"
 
 namespace accosim {
 
@@ -36,8 +35,7 @@ PlotHeading heading_of(const Scenario& scenario) {
 TimelinePicture timeline_picture(const Scenario& scenario, const std::vector<int>& indices,
                                  const std::vector<RunResult>& results, const Evaluations& evaluations,
                                  const Arguments& arguments) {
-  TimelineOptions options;
-  options.updates = arguments.whole("--updates");
+  TimelineOptions options{.updates = arguments.whole("--updates")};
   if (arguments.flag("--all-ranks")) options.ranks = std::numeric_limits<int>::max();
   return {heading_of(scenario), timelines_of(scenario, indices, results, options, evaluations), results};
 }

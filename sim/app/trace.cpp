@@ -9,14 +9,10 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "models/base/text.hpp"
-#include "models/price/price.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "reports/trace/trace_json.hpp"
 #include "reports/unsteady.hpp"
 #include "sim/app/shared.hpp"
-#include "sim/evaluation/resident.hpp"
-#include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
 #include "sim/result/run.hpp"
 
@@ -24,11 +20,9 @@ namespace accosim {
 namespace {
 
 std::vector<std::string> rank_names(const Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const Place& place : places_of(scenario.cluster))
-    names.push_back(
-        fmt::format("{}, node {}", scenario.cluster.nodes[place.group].devices[place.gpu].name, place.node));
-  return names;
+  return mapped<std::string>(places_of(scenario.cluster), [&](const Place& place) {
+    return fmt::format("{}, node {}", scenario.cluster.nodes[place.group].devices[place.gpu].name, place.node);
+  });
 }
 
 /// By rank of the graph that is played. What is resident at the worst moment is there all the time, but for the

@@ -221,8 +221,7 @@ struct Folder {
 /// Measures this machine, predicts runs on it, makes these runs and compares, with the accocal that was built beside
 /// this program. Bad input when --check was given and the mean error is too large.
 ExitCode validate_on_this_machine(const Arguments& arguments) {
-  LiveOptions options;
-  options.accocal = (std::filesystem::canonical("/proc/self/exe").parent_path() / "accocal").string();
+  LiveOptions options{.accocal = (std::filesystem::canonical("/proc/self/exe").parent_path() / "accocal").string()};
   if (!std::filesystem::exists(options.accocal))
     throw BadEnvironment(fmt::format("{} is not there; build the target accocal too", options.accocal));
   const std::string& network = arguments.text("--live-network");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/base/each.hpp"
 #include "models/base/standard_streams.hpp"
 #include "models/base/text.hpp"
 
@@ -92,9 +93,7 @@ std::string name_of(const Option& option) {
 }
 
 Texts names_of(const std::vector<Option>& options) {
-  Texts names;
-  for (const Option& option : options) names.push_back(name_of(option));
-  return names;
+  return mapped<std::string>(options, [](const Option& option) { return name_of(option); });
 }
 
 std::vector<Option> joined(std::vector<Option> first, const std::vector<Option>& second) {
@@ -149,11 +148,7 @@ Mode flag_mode(const std::string& of, const std::string& flag, const Texts& othe
   return mode;
 }
 
-Texts names_of(const std::vector<Verb>& verbs) {
-  Texts names;
-  for (const Verb& verb : verbs) names.push_back(verb.name);
-  return names;
-}
+Texts names_of(const std::vector<Verb>& verbs) { return mapped<std::string>(verbs, &Verb::name); }
 
 std::vector<std::pair<std::string, const Verb*>> by_path(const std::vector<Verb>& verbs) {
   std::vector<std::pair<std::string, const Verb*>> all;

@@ -73,10 +73,8 @@ void bench(const std::string& name, Scenario& scenario, Implementation implement
 
 int main() {
   using namespace accosim;
-  Scenario scenario;
-  scenario.training.sequence_length = 4096;
-  NodeGroup nodes;
-  nodes.gpus = 8;
+  Scenario scenario{.training = {.sequence_length = 4096}};
+  NodeGroup nodes{.gpus = 8};
   nodes.devices.assign(8, load_device("A100-SXM4-80GB"));
   nodes.intra = {"nvswitch", BytesPerSecond{300e9}, 0.8, Seconds{3e-6}};
   scenario.cluster.nodes = {nodes};

@@ -55,7 +55,7 @@ struct Piece {
   Pass pass = Pass::kForward;
   int lane = 0;
   int chunk = 0;                  ///< which part of the model, where a rank has several
-  Seconds duration;               ///< kMessage: none
+  Seconds duration{};             ///< kMessage: none
   Work work{};                    ///< of a pass
   std::string name{};             ///< kCopy, kMessage: what it is called
   PlanRequest message{};          ///< kMessage
@@ -75,13 +75,13 @@ struct Chunk {
 
 struct Body {
   std::vector<std::string> lanes{"compute"};  ///< the first computes, further ones are for messages of its own
-  std::vector<ParameterSet> sets;             ///< in order of first use
-  std::vector<Chunk> chunks;                  ///< those of a rank
+  std::vector<ParameterSet> sets{};           ///< in order of first use
+  std::vector<Chunk> chunks{};                ///< those of a rank
   /// A flight is `open`, so many rounds, `close`. A serial body is rounds alone, of one micro-batch each.
-  std::vector<Piece> open, round, close;
-  std::vector<Piece> finish;  ///< once, between the last gradient and the step
-  int opened = 0;             ///< micro-batches that begin in `open`
-  int a_round = 1;            ///< and in each round
+  std::vector<Piece> open{}, round{}, close{};
+  std::vector<Piece> finish{};  ///< once, between the last gradient and the step
+  int opened = 0;               ///< micro-batches that begin in `open`
+  int a_round = 1;              ///< and in each round
   /// Those of a model replica, the first of which decides how many rounds there are until something has ended; none:
   /// the rank by itself.
   std::optional<Ranks> replica{};

@@ -13,12 +13,8 @@ double elements_alike(const RankKind& kind) {
 }
 
 Piece all_reduce(const char* name, Bytes bytes, const Ranks& ranks, int lane) {
-  Piece piece;
-  piece.pass = Pass::kMessage;
-  piece.lane = lane;
-  piece.name = name;
-  piece.message = {CollectiveKind::kAllReduce, bytes, 1, ranks};
-  return piece;
+  return Piece{
+      .pass = Pass::kMessage, .lane = lane, .name = name, .message = {CollectiveKind::kAllReduce, bytes, 1, ranks}};
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ PipelineTable pipeline_table(const ModelShare& share, int micro_batches) {
   if (share.chunks > 1 && micro_batches % group_of(share) != 0)
     throw std::invalid_argument(
         fmt::format("{} micro-batches that are no whole groups of {}", micro_batches, group_of(share)));
-  PipelineTable table;
-  table.warm_up = warm_up_of(share, micro_batches);
+  PipelineTable table{.warm_up = warm_up_of(share, micro_batches)};
   const int all = micro_batches * share.chunks;
   for (int k = 0; k < table.warm_up; ++k) table.passes.push_back(pass_of(share, true, k));
   for (int k = 0; k < all; ++k) {
@@ -141,12 +140,11 @@ PipelineWriter::Units PipelineWriter::units_of(const Passes& passes) const {
 }
 
 Piece PipelineWriter::message(const TablePass& pass, bool received) const {
-  Piece piece;
-  piece.pass = Pass::kMessage;
-  piece.chunk = pass.chunk;
-  piece.lane =
-      pass.forward ? (received ? kReceiveForward : kSendForward) : (received ? kReceiveBackward : kSendBackward);
-  piece.name = std::string(received ? "receive " : "send ") + (pass.forward ? "activations" : "gradients");
+  Piece piece{.pass = Pass::kMessage,
+              .lane = pass.forward ? (received ? kReceiveForward : kSendForward)
+                                   : (received ? kReceiveBackward : kSendBackward),
+              .chunk = pass.chunk,
+              .name = std::string(received ? "receive " : "send ") + (pass.forward ? "activations" : "gradients")};
   const Pick pick = received == pass.forward ? Pick::kPrevious : Pick::kNext;
   piece.message = {CollectiveKind::kSend, kind_.message, 1, neighbour(pick, pass.forward), !pass.forward};
   return piece;
@@ -253,13 +251,12 @@ void drop_unused_lanes(Body& body) {
 Body pipeline_body(const RankKind& kind, const Ranks& copies, const Parallel& parallel, int micro_batches) {
   PipelineWriter writer(kind, parallel);
   const Parts parts = parts_of(kind.share, micro_batches);
-  Body body;
-  body.lanes = {"compute", "send activations", "receive activations", "send gradients", "receive gradients"};
-  body.sets = layer_sets(kind.times, copies, has_own_experts(kind));
-  body.chunks = chunks_of(kind, writer.chunks());
-  body.opened = parts.opened;
-  body.a_round = parts.a_round;
-  body.replica = Ranks{kOneModel};
+  Body body{.lanes = {"compute", "send activations", "receive activations", "send gradients", "receive gradients"},
+            .sets = layer_sets(kind.times, copies, has_own_experts(kind)),
+            .chunks = chunks_of(kind, writer.chunks()),
+            .opened = parts.opened,
+            .a_round = parts.a_round,
+            .replica = Ranks{kOneModel}};
   writer.set_round(parts.round);
   body.open = writer.write_open(parts.open);
   body.round = writer.write_round(parts.round);

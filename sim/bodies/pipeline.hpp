@@ -29,7 +29,7 @@ struct TablePass {
 ///   chunk first; min(m v, 2 (p - r - 1) + (v - 1) p) in the warm-up (the same file,
 ///   forward_backward_pipelining_with_interleaving). Precondition: p divides m.
 struct PipelineTable {
-  std::vector<TablePass> passes;
+  std::vector<TablePass> passes{};
   int warm_up = 0;
 };
 PipelineTable pipeline_table(const ModelShare& share, int micro_batches);

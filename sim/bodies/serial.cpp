@@ -22,19 +22,14 @@ std::vector<AtShare> gives_of(const LayerTime& layer, int set) {
 }
 
 Piece forward_piece(const RankKind& kind, int layer) {
-  Piece piece;
-  piece.pass = Pass::kForward;
-  piece.duration = kind.times[layer].forward;
-  piece.work = (*kind.works)[layer].forward;
-  piece.needs = needs_of(kind.times[layer], layer);
-  return piece;
+  return Piece{.pass = Pass::kForward,
+               .duration = kind.times[layer].forward,
+               .work = (*kind.works)[layer].forward,
+               .needs = needs_of(kind.times[layer], layer)};
 }
 
 Piece backward_piece(const RankKind& kind, int layer) {
-  Piece piece;
-  piece.pass = Pass::kBackward;
-  piece.duration = kind.times[layer].backward;
-  piece.work = (*kind.works)[layer].backward;
+  Piece piece{.pass = Pass::kBackward, .duration = kind.times[layer].backward, .work = (*kind.works)[layer].backward};
   // All of the layer is there when its backward pass begins.
   for (const AtShare& need : needs_of(kind.times[layer], layer)) piece.needs.push_back({need.set, need.tensor, 0});
   piece.gives = gives_of(kind.times[layer], layer);
@@ -66,9 +61,8 @@ void add_pass(std::vector<Piece>& list, const RankKind& kind, Pass pass, const C
 }
 
 Body serial_body(const RankKind& kind, const Ranks& copies) {
-  Body body;
-  body.sets = layer_sets(kind.times, copies, has_own_experts(kind));
-  body.chunks = {{kind.forward, kind.backward, kind.work}};
+  Body body{.sets = layer_sets(kind.times, copies, has_own_experts(kind)),
+            .chunks = {{kind.forward, kind.backward, kind.work}}};
   const ChunkLayers whole{0, 0, static_cast<int>(kind.times.size())};
   add_pass(body.round, kind, Pass::kForward, whole);
   add_pass(body.round, kind, Pass::kBackward, whole);

@@ -25,12 +25,12 @@ struct After {
 
 /// All may be empty.
 struct Hooks {
-  Before first;                                 ///< the first forward pass that needs the tensor
-  Before before;                                ///< every pass
-  After after;                                  ///< every pass that gives it
-  After last;                                   ///< the last one
-  std::function<OpRef(ProgramBuilder&)> begin;  ///< of every round: what its first pass waits for
-  std::function<void(ProgramBuilder&)> end;
+  Before first{};                                 ///< the first forward pass that needs the tensor
+  Before before{};                                ///< every pass
+  After after{};                                  ///< every pass that gives it
+  After last{};                                   ///< the last one
+  std::function<OpRef(ProgramBuilder&)> begin{};  ///< of every round: what its first pass waits for
+  std::function<void(ProgramBuilder&)> end{};
   bool in_pieces = false;  ///< every piece is an op of its own, cut nowhere
 };
 

@@ -10,14 +10,12 @@
 #include <utility>
 
 #include "models/price/fit_verdict.hpp"
-#include "models/price/price.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/evaluation/per_sample.hpp"
 #include "sim/evaluation/resident.hpp"
-#include "sim/evaluation/steady.hpp"
 
 namespace accosim {
 namespace {
@@ -302,8 +300,7 @@ class Search {
   double share_of(const SizedAlike& alike) {
     const auto rate = [&](const SizedAlike& each) {
       const int size = group_of(each.groups.front()).micro_batch_size;
-      Seconds slowest;
-      for (const Duty& duty : each.duties) slowest = std::max(slowest, time_of(duty, size));
+      const Seconds slowest = largest<Seconds>(each.duties, [&](const Duty& duty) { return time_of(duty, size); });
       return size / slowest.value;
     };
     double all = 0;

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "models/base/nearest.hpp"
-#include "models/base/text.hpp"
 #include "models/spec/scenario_error.hpp"
 
 namespace accosim {

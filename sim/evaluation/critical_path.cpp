@@ -7,7 +7,6 @@
 #include <map>
 
 #include "models/base/stages.hpp"
-#include "sim/graph/counted.hpp"
 
 namespace accosim {
 namespace {

@@ -33,14 +33,13 @@ Question setting_of(const Scenario& scenario, const ScheduleSpec& spec) {
 Question priced_setting(Question setting) {
   setting.training.gradient_accumulation_steps = 1;
   const ScheduleSpec& spec = setting.spec;
-  ScheduleSpec read;
-  read.name = spec.name;
-  read.runs_as = spec.runs_as;
-  read.parameter_dtype = spec.parameter_dtype;
-  read.gradient_dtype = spec.gradient_dtype;
-  read.island = spec.island;
-  read.meeting = spec.meeting;
-  read.chunks = spec.chunks;
+  ScheduleSpec read{.name = spec.name,
+                    .runs_as = spec.runs_as,
+                    .parameter_dtype = spec.parameter_dtype,
+                    .gradient_dtype = spec.gradient_dtype,
+                    .island = spec.island,
+                    .chunks = spec.chunks,
+                    .meeting = spec.meeting};
   setting.spec = std::move(read);
   return setting;
 }

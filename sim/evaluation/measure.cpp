@@ -168,10 +168,9 @@ Measured Recorder::measured() const {
       updates_ > 1 && std::ranges::all_of(ranks_, [&](const Rank& rank) { return rank.updates.size() >= updates_; });
   const int period = complete ? this->period() : 0;
   if (!complete || (updates_ < 4 && period == 0)) throw std::logic_error("a play without enough updates to measure");
-  Measured measured;
-  measured.spans = spans_;
-  measured.periodic = period > 0 && !graph_.pace.unsteady.varies();
-  measured.last = static_cast<int>(updates_) - 1;
+  Measured measured{.periodic = period > 0 && !graph_.pace.unsteady.varies(),
+                    .last = static_cast<int>(updates_) - 1,
+                    .spans = spans_};
   const int settling = graph_.pace.drawn() ? std::min(4, measured.last / 4) : measured.last / 2;
   measured.first = measured.periodic ? measured.last - period : settling;
   double sum = 0, weight = 0;

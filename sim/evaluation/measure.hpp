@@ -31,12 +31,12 @@ struct Measured {
   bool periodic = false;    ///< the updates repeat exactly; if not, averages over the later half of them, and over
                             ///< nearly all where they are drawn
   int first = 0, last = 0;  ///< the steady updates are those after `first`, up to and with `last`
-  Seconds update_time;
-  std::vector<Seconds> durations;  ///< of each steady update, of the first rank
-  Seconds last_begin, last_end;    ///< of the last update, on the first rank
-  Seconds end;                     ///< of the last update, on the rank that ends it last
-  std::int64_t spans = 0;          ///< that the play reported
-  std::vector<RankMeasure> ranks;
+  Seconds update_time{};
+  std::vector<Seconds> durations{};  ///< of each steady update, of the first rank
+  Seconds last_begin{}, last_end{};  ///< of the last update, on the first rank
+  Seconds end{};                     ///< of the last update, on the rank that ends it last
+  std::int64_t spans = 0;            ///< that the play reported
+  std::vector<RankMeasure> ranks{};
 };
 
 /// Half of the 80 % band of the mean of durations that follow each other, over the mean: from the scatter of the means

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/each.hpp"
 #include "sim/processes/child.hpp"
 
 namespace accosim {
@@ -18,11 +19,8 @@ std::vector<std::string> in_children(int jobs, std::size_t count, const std::fun
 /// The same for values that are copied byte by byte.
 template <class T>
 std::vector<T> values_in_children(int jobs, std::size_t count, const std::function<T(std::size_t)>& work) {
-  std::vector<T> values;
-  for (const std::string& bytes :
-       in_children(jobs, count, [&](std::size_t i) { return std::string(as_bytes(work(i))); }))
-    values.push_back(from_bytes<T>(bytes));
-  return values;
+  return mapped<T>(in_children(jobs, count, [&](std::size_t i) { return std::string(as_bytes(work(i))); }),
+                   [](const std::string& bytes) { return from_bytes<T>(bytes); });
 }
 
 }  // namespace accosim

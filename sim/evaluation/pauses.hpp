@@ -14,8 +14,8 @@ namespace accosim {
 
 struct PauseCost {
   std::string name;
-  Seconds lasts;                        ///< on the slowest of its ranks
-  Seconds time;                         ///< by which one pause delays the updates
+  Seconds lasts{};                      ///< on the slowest of its ranks
+  Seconds time{};                       ///< by which one pause delays the updates
   std::vector<double> micro_batches{};  ///< by rank: those that are done more for one pause, while others wait
   double every_updates = 1;             ///< updates from one to the next
   bool crowded = false;  ///< they come more than once an update, or before the last is over: as if they did not

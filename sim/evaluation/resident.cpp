@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/spec/training.hpp"
-
 namespace accosim {
 
 namespace {

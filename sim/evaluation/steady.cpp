@@ -124,8 +124,7 @@ PauseCost cost_of(const SteadyPlay& steady, const ScheduleSpec& spec, const Paus
   play_updates(with, spec, updates, network, Keep::kLastUpdate);
   play_updates(without, spec, updates, network, Keep::kLastUpdate);
 
-  PauseCost cost;
-  cost.name = pause.name;
+  PauseCost cost{.name = pause.name};
   const PlacedPause& made = with.costs->pace.pauses.front();
   for (std::size_t rank = 0; rank < with.costs->kind_of.size(); ++rank)
     if (made.ranks.empty() || std::ranges::binary_search(made.ranks, static_cast<int>(rank)))
@@ -195,11 +194,10 @@ void add_pauses(SteadyPlay& play, const ScheduleSpec& spec, const std::vector<Pa
 
 /// Never made; but ranks that differ by a pause are then folded apart, in the steady play too.
 std::vector<PlacedPause> never(const Costs& costs, const ScheduleSpec& spec, const std::vector<Pause>& pauses) {
-  std::vector<PlacedPause> placed;
-  for (const Pause& pause : pauses)
-    placed.push_back({pause.name, ranks_in(pause, spec, costs), std::numeric_limits<std::int64_t>::max(),
-                      std::vector<Seconds>(costs.kinds.size())});
-  return placed;
+  return mapped<PlacedPause>(pauses, [&](const Pause& pause) {
+    return PlacedPause{pause.name, ranks_in(pause, spec, costs), std::numeric_limits<std::int64_t>::max(),
+                       std::vector<Seconds>(costs.kinds.size())};
+  });
 }
 
 Folded folded_graph(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates) {
@@ -335,9 +333,7 @@ void play_updates(SteadyPlay& play, const ScheduleSpec& spec, int updates, Netwo
 
 SteadyPlay play_steady(const Shared<Costs>& costs, const ScheduleSpec& spec, int accumulation_steps,
                        NetworkKind network, Keep keep) {
-  SteadyPlay play;
-  play.accumulation_steps = accumulation_steps;
-  play.costs = costs;
+  SteadyPlay play{.accumulation_steps = accumulation_steps, .costs = costs};
   const Unsteady& unsteady = costs->pace.unsteady;
   if (!unsteady.pauses.empty()) play.costs.edit().pace.pauses = never(costs, spec, unsteady.pauses);
   if (unsteady.varies()) {

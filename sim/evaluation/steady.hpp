@@ -20,12 +20,12 @@ namespace accosim {
 /// A play that has been continued until its updates repeat, or long enough to average.
 struct SteadyPlay {
   int accumulation_steps = 1;  ///< asked for
-  Shared<Costs> costs;         ///< as they were priced, without the pauses that plays place
-  Folded folded;
-  std::vector<Span> spans;  ///< of the folded ranks: those that were asked for
-  Measured measured;        ///< with the pauses' costs in its times and micro-batches, where there are any
-  int updates = 0;          ///< played
-  std::vector<PauseCost> pauses;
+  Shared<Costs> costs{};       ///< as they were priced, without the pauses that plays place
+  Folded folded{};
+  std::vector<Span> spans{};  ///< of the folded ranks: those that were asked for
+  Measured measured{};        ///< with the pauses' costs in its times and micro-batches, where there are any
+  int updates = 0;            ///< played
+  std::vector<PauseCost> pauses{};
   double spells = std::numeric_limits<double>::infinity();  ///< of stragglers, expected in the updates that count
   /// Of an update in lockstep, where any disturbance ends that (kDisturbance) and the play is a disturbed one.
   std::optional<Seconds> lockstep{};

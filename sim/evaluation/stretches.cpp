@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "models/base/each.hpp"
+
 namespace accosim {
 
 Stretches merged(Stretches stretches, double from, double to) {
@@ -21,9 +23,7 @@ Stretches merged(Stretches stretches, double from, double to) {
 }
 
 double length(const Stretches& stretches) {
-  double sum = 0;
-  for (const Stretch& stretch : stretches) sum += stretch.second - stretch.first;
-  return sum;
+  return sum_of<double>(stretches, [](const Stretch& stretch) { return stretch.second - stretch.first; });
 }
 
 double common(const Stretches& a, const Stretches& b) {

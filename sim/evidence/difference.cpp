@@ -182,8 +182,7 @@ Differences difference_of(const std::vector<RecordedResult>& a, const std::vecto
 }
 
 Differences difference_of(const std::vector<RecordedSchedule>& a, const std::vector<RecordedSchedule>& b) {
-  Differences differences;
-  differences.of_traces = true;
+  Differences differences{.of_traces = true};
   for (const auto& [i, k] : pairs_of(a, b, differences.alone)) {
     ScheduleDifference one;
     Sums sums;

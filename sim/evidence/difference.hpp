@@ -47,9 +47,9 @@ struct ScheduleDifference {
 
 struct Differences {
   bool of_traces = false;
-  std::optional<SettingDifferences> settings;  ///< of results
-  std::vector<ScheduleDifference> schedules;
-  std::array<std::vector<std::string>, 2> alone;  ///< labels that the other has not
+  std::optional<SettingDifferences> settings{};  ///< of results
+  std::vector<ScheduleDifference> schedules{};
+  std::array<std::vector<std::string>, 2> alone{};  ///< labels that the other has not
 };
 
 /// Schedules are paired by their labels; where one of each is left over, these two. The GPUs are busy, or idle while

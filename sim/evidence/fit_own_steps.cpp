@@ -6,8 +6,6 @@
 #include "models/base/minimise.hpp"
 #include "models/price/price.hpp"
 #include "models/price/spread.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 #include "sim/evaluation/evaluation.hpp"
 
 namespace accosim {
@@ -32,8 +30,7 @@ Seconds predicted(const TimedStep& step, const Parameters& factors, NetworkKind 
 }
 
 double root_mean_square(const std::vector<double>& logs) {
-  double sum = 0;
-  for (const double each : logs) sum += each * each;
+  const double sum = sum_of<double>(logs, [](const double each) { return each * each; });
   return std::sqrt(sum / static_cast<double>(logs.size()));
 }
 
@@ -45,9 +42,8 @@ OwnStepFit fit_own_steps(const std::vector<TimedStep>& steps, NetworkKind networ
   constexpr double kWider = kExpectedNoise / kStepNoise;
   const std::vector<Parameter> all = {{1, kWider * prior, 0.1, 10}, {1, kWider * kHost, 0.1, 10}};
   const auto residuals = [&](const Parameters& at) {
-    std::vector<double> logs;
-    for (const TimedStep& step : steps) logs.push_back(std::log(predicted(step, at, network) / step.measured));
-    return logs;
+    return mapped<double>(
+        steps, [&](const TimedStep& step) { return std::log(predicted(step, at, network) / step.measured); });
   };
   Parameters best = minimise(residuals, all);
 
@@ -67,9 +63,8 @@ OwnStepFit fit_own_steps(const std::vector<TimedStep>& steps, NetworkKind networ
     c += by_launches[i] * by_launches[i];
   }
   const double determinant = a * c - b * b;
-  OwnStepFit fit;
-  fit.computation = {best[kComputation], std::sqrt(c / determinant), prior};
-  fit.host = {best[kLaunches], std::sqrt(a / determinant), kHost};
+  OwnStepFit fit{.computation = {best[kComputation], std::sqrt(c / determinant), prior},
+                 .host = {best[kLaunches], std::sqrt(a / determinant), kHost}};
   if (!fit.computation.told()) fit.computation.factor = best[kComputation] = 1;
   if (!fit.host.told()) fit.host.factor = best[kLaunches] = 1;
   fit.left = root_mean_square(residuals(best));

@@ -35,7 +35,7 @@ struct OwnStepFit {
     Seconds host;              ///< with the host's factor alone
     Seconds after;
   };
-  std::vector<Row> rows;
+  std::vector<Row> rows{};
 
   /// Whether something else than both factors must differ.
   bool contradicts() const { return left > kContradiction; }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/base/minimise.hpp"
-#include "models/price/kernel.hpp"
 #include "models/price/price.hpp"
 #include "sim/evaluation/parallel.hpp"
 #include "sim/evaluation/steady.hpp"
@@ -107,9 +105,8 @@ StepFit fit_steps(const std::vector<StepSample>& samples) {
   StepFit fit;
   if (samples.empty()) return fit;
   const auto residuals = [&](const Parameters& p) {
-    std::vector<double> out;
-    for (const StepSample& sample : samples) out.push_back(std::log(predicted(sample, p) / sample.measured));
-    return out;
+    return mapped<double>(samples,
+                          [&](const StepSample& sample) { return std::log(predicted(sample, p) / sample.measured); });
   };
   const Parameters p = minimise(residuals, kAll);
   fit.overheads = {p[kPytorch], p[kFused], p[kFlash1], p[kSlope]};

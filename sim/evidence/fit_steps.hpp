@@ -6,7 +6,6 @@
 
 #include "models/fit/fit_kernels.hpp"
 #include "models/fit/published.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/network/network.hpp"
 
 namespace accosim {

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "models/price/price.hpp"
-
 namespace accosim {
 namespace {
 

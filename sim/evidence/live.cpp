@@ -94,9 +94,9 @@ std::string network_of(const LiveOptions& options) {
 /// What the ranks of one size can do.
 struct Machine {
   std::string file;  ///< its scenario
-  MachineSamples samples;
-  MachineFit fit;
-  Seconds late;  ///< a sleeping micro-batch takes so much longer than asked for
+  MachineSamples samples{};
+  MachineFit fit{};
+  Seconds late{};  ///< a sleeping micro-batch takes so much longer than asked for
 };
 
 std::string setting(Seconds time) { return print_quantity(time.value, Dimension::kTime); }
@@ -112,8 +112,7 @@ Seconds median_micro_batch(const std::string& file) {
 }
 
 Machine measure_machine(const LiveOptions& options, int ranks) {
-  Machine machine;
-  machine.file = fmt::format("{}/machine-{}.json", options.folder, ranks);
+  Machine machine{.file = fmt::format("{}/machine-{}.json", options.folder, ranks)};
   const std::string samples = fmt::format("{}/samples-{}.json", options.folder, ranks);
   options.progress(fmt::format("measuring {} ranks over {}", ranks, network_of(options)));
   std::vector<std::string> arguments = {"measure", "-n",   std::to_string(ranks), "--network", network_of(options),
@@ -144,21 +143,19 @@ RunResult predict(const Machine& machine, const MeasuredRun& run) {
 
 /// Communication of one synchronous update, from the samples alone: what the ratios are chosen by.
 Seconds communication_alone(const Machine& machine) {
-  MeasuredRun run;
-  run.algorithm = plain_sharded_schedule().name;
-  run.ranks = machine.samples.ranks;
-  run.parameters = kParameters;
-  run.compute_time = Seconds{1};
+  MeasuredRun run{.algorithm = plain_sharded_schedule().name,
+                  .ranks = machine.samples.ranks,
+                  .parameters = kParameters,
+                  .compute_time = Seconds{1}};
   return predict(machine, run).update_time - Seconds{1};
 }
 
 MeasuredRun planned(const LiveCell& cell, const Machine& machine) {
-  MeasuredRun run;
-  run.algorithm = cell.algorithm;
-  run.ranks = cell.ranks;
-  run.micro_batches_per_round = cell.micro_batches / traits_of(cell.algorithm).rounds;
-  run.inner_updates = kInnerUpdates;
-  run.jitter = cell.jitter;
+  MeasuredRun run{.algorithm = cell.algorithm,
+                  .ranks = cell.ranks,
+                  .micro_batches_per_round = cell.micro_batches / traits_of(cell.algorithm).rounds,
+                  .inner_updates = kInnerUpdates,
+                  .jitter = cell.jitter};
   if (cell.real) {
     run.parameters = machine.fit.parameters;  // and the time of a micro-batch is the machine's
     if (cell.lengths) run.lengths = kLiveLengths, run.context = kContext, run.sequences = kSequences;
@@ -201,10 +198,8 @@ std::string why_disturbed(const MeasuredRun& run, Seconds measured, Seconds befo
 /// Makes the run of the cell, again when the machine was busy with others; every try is a row.
 void make_run(const LiveOptions& options, const Machine& machine, const LiveCell& cell, std::vector<LiveRow>& rows) {
   const RunResult predicted = predict(machine, planned(cell, machine));
-  LiveRow row;
-  row.cell = cell;
-  row.predicted = predicted.update_time;
-  row.predicted_micro_batches = predicted.micro_batches_per_update;
+  LiveRow row{
+      .cell = cell, .predicted = predicted.update_time, .predicted_micro_batches = predicted.micro_batches_per_update};
   if (predicted.drawn) {
     row.predicted = predicted.drawn->median;
     row.predicted_p10 = predicted.drawn->p10;
@@ -261,9 +256,7 @@ void make_run(const LiveOptions& options, const Machine& machine, const LiveCell
 }  // namespace
 
 LiveResult validate_live(const LiveOptions& options) {
-  LiveResult result;
-  result.network = network_of(options);
-  result.parameters = kParameters;
+  LiveResult result{.network = network_of(options), .parameters = kParameters};
   const std::vector<int> sizes = options.quick ? std::vector<int>{2} : std::vector<int>{2, 4};
   const std::vector<std::string> algorithms = accocal_algorithms();
   const std::vector<double>& looks = options.quick ? kQuickLooks : kLooks;

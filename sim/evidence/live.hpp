@@ -29,21 +29,21 @@ inline const std::map<int, double> kLiveLengths{{16, 4}, {32, 2}, {48, 1}, {64, 
 
 struct LiveRow {
   LiveCell cell;
-  Seconds measured, predicted;
+  Seconds measured{}, predicted;
   /// Where micro-batches are drawn `measured` and `predicted` are of the median update, and these of 10 and 90 % of
   /// them.
-  Seconds measured_p10, measured_p90, predicted_p10, predicted_p90;
+  Seconds measured_p10{}, measured_p90{}, predicted_p10{}, predicted_p90{};
   double micro_batches = 0, predicted_micro_batches = 0;  ///< of an update, all ranks
   int updates = 0;
-  std::string disturbed;  ///< what else the machine did meanwhile; then the run is made again, three times at most
-  bool counts = true;     ///< undisturbed, or the third try
+  std::string disturbed{};  ///< what else the machine did meanwhile; then the run is made again, three times at most
+  bool counts = true;       ///< undisturbed, or the third try
 
   double error() const { return predicted / measured - 1; }
 };
 
 struct LiveOptions {
   std::string accocal;            ///< the program
-  std::string folder;             ///< for samples and runs; must be there
+  std::string folder{};           ///< for samples and runs; must be there
   std::string network = "netns";  ///< or paced, loopback: where namespaces are refused
   std::string rate = "200 Mbit/s";
   bool quick = false;  ///< only one number of ranks, two ratios, few updates
@@ -51,11 +51,11 @@ struct LiveOptions {
 };
 
 struct LiveResult {
-  std::string cpu, network, date, commit;
+  std::string cpu{}, network, date{}, commit{};
   int cores = 0;
   double parameters = 0;
-  std::vector<LiveRow> rows;
-  std::vector<std::string> notes;
+  std::vector<LiveRow> rows{};
+  std::vector<std::string> notes{};
 };
 
 /// Runs accocal many times: some minutes. Throws std::runtime_error with accocal's own words when it fails.

@@ -61,8 +61,7 @@ std::string measured_name(const std::string& name) {
 
 Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
   Timeline timeline;
-  Program program;
-  program.lane_names = {"compute", "communication"};
+  Program program{.lane_names = {"compute", "communication"}};
   program.lanes.resize(2);
   timeline.graph.programs.push_back(program);
   timeline.graph.ranks.assign(static_cast<std::size_t>(run.ranks), Rank{});
@@ -71,10 +70,7 @@ Timeline measured_timeline(const MeasuredRun& run, int first, int count) {
     if (one.rank < 0 || one.rank >= run.ranks) continue;
     const auto [label, is_new] = labels.emplace(one.label, static_cast<std::uint16_t>(labels.size()));
     if (is_new) timeline.graph.labels.push_back({one.label, class_of(one.label)});
-    Span span;
-    span.rank = one.rank;
-    span.lane = one.communication ? 1 : 0;
-    span.label = label->second;
+    Span span{.rank = one.rank, .lane = std::uint16_t{one.communication}, .label = label->second};
     span.arrived = span.begin = one.begin;
     span.end = one.end;
     timeline.spans.push_back(span);
@@ -93,8 +89,7 @@ int updates_for(const TimelineWindow& window, int updates_per_mark) {
 }
 
 Timeline played_timeline(EventGraph graph, const TimelineWindow& window, NetworkKind network) {
-  Timeline timeline;
-  timeline.graph = std::move(graph);
+  Timeline timeline{.graph = std::move(graph)};
   const int each = timeline.graph.updates_per_mark;
   Seconds from, to;
   int updates = 0;

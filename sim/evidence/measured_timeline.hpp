@@ -16,8 +16,8 @@
 namespace accosim {
 
 struct Timeline {
-  EventGraph graph;         ///< the trace writer uses its ranks, lanes and labels
-  std::vector<Span> spans;  ///< in order of their ends; time 0 is where the first update that is shown begins
+  EventGraph graph;           ///< the trace writer uses its ranks, lanes and labels
+  std::vector<Span> spans{};  ///< in order of their ends; time 0 is where the first update that is shown begins
   /// What rank 0 ended in it, rounds and updates, and when. Of predictions.
   std::vector<std::pair<Mark, Seconds>> marks{};
   std::int64_t left_out = 0;  ///< spans beyond the most that were asked for

@@ -5,10 +5,7 @@
 
 #include <utility>
 
-#include "models/base/reader.hpp"
-#include "models/base/text.hpp"
 #include "models/fit/published_file.hpp"
-#include "models/read/load.hpp"
 #include "models/read/references.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evidence/fits_of_runs.hpp"
@@ -59,9 +56,7 @@ std::vector<VerdictCase> load_verdict_cases(const std::string& path) {
     std::size_t index = 0;
     for (JsonValue* element : list_of(top, "cases")) {
       ObjectReader reader(*element, top.pointer("cases") + pointer_part(index++), diagnostics);
-      VerdictCase one;
-      one.what = reader.text("run");
-      one.published = reader.text("published", std::string());
+      VerdictCase one{.what = reader.text("run"), .published = reader.text("published", std::string())};
       if (one.published.empty()) {
         one.scenario = reader.text("scenario");
         one.settings = read_texts(reader, "set");

@@ -15,10 +15,10 @@ namespace accosim {
 /// A run: of a shipped scenario with settings, or a published one.
 struct VerdictCase {
   std::string what;
-  std::string scenario;               ///< its path in the folder of what is shipped
-  std::vector<std::string> settings;  ///< as --set takes them
-  std::string schedule;               ///< its label
-  std::string published;              ///< id of the published case instead
+  std::string scenario{};               ///< its path in the folder of what is shipped
+  std::vector<std::string> settings{};  ///< as --set takes them
+  std::string schedule{};               ///< its label
+  std::string published;                ///< id of the published case instead
 };
 
 /// Reads a file of schema accosim.memory_verdicts/1: scenarios/validation/memory-verdicts.json. Throws ScenarioError.

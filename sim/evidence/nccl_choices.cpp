@@ -6,8 +6,6 @@
 #include <tuple>
 
 #include "models/collectives/nccl_cost.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/device.hpp"
 
 namespace accosim {
 namespace {
@@ -54,10 +52,8 @@ std::vector<ChoiceSeries> nccl_choices(const Published& published) {
     series.kind = one.collective.kind;
     series.ranks = one.collective.ranks;
     series.measured_with = one.collective.cluster->nccl;
-    ChoiceRow row;
-    row.bytes = one.collective.bytes;
-    row.measured = Seconds{one.measured};
-    row.predicted = collective_time(one.collective);
+    ChoiceRow row{
+        .bytes = one.collective.bytes, .measured = Seconds{one.measured}, .predicted = collective_time(one.collective)};
     for (const NcclRelease& release : shown_releases()) row.ways.push_back(way_of(one.collective, release));
     series.rows.push_back(std::move(row));
   }

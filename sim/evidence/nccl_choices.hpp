@@ -13,10 +13,11 @@ namespace accosim {
 
 struct ChoiceRow {
   Bytes bytes;
-  std::vector<std::optional<NcclWay>> ways;  ///< one a release of ChoiceSeries; none: the release does not know the GPU
-  Seconds measured, predicted;               ///< with the series' own release
+  std::vector<std::optional<NcclWay>>
+      ways{};                   ///< one a release of ChoiceSeries; none: the release does not know the GPU
+  Seconds measured, predicted;  ///< with the series' own release
   std::optional<double>
-      slope;  ///< d log time / d log bytes from the size before: 0 where a launch decides, 1 where bytes do
+      slope{};  ///< d log time / d log bytes from the size before: 0 where a launch decides, 1 where bytes do
 };
 
 struct ChoiceSeries {

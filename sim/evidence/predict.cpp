@@ -4,15 +4,9 @@
 #include <cmath>
 #include <memory>
 
-#include "models/price/fit_verdict.hpp"
-#include "models/price/interval.hpp"
-#include "models/price/layer_time.hpp"
-#include "models/price/price.hpp"
 #include "models/price/spread.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/parallel.hpp"
-#include "sim/evaluation/resident.hpp"
-#include "sim/evidence/fit_steps.hpp"
 #include "sim/result/run.hpp"
 #include "sim/schedules/schedule.hpp"
 

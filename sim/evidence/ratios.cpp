@@ -9,7 +9,6 @@
 #include "models/base/json.hpp"
 #include "models/base/reader.hpp"
 #include "models/base/statistics.hpp"
-#include "models/price/interval.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/constants.hpp"
 

@@ -62,9 +62,8 @@ void Refits::fit_all(const std::vector<const PublishedCase*>& asked, int jobs, N
   if (of_steps_) steps_ = step_samples(published_, jobs, network);
   if (of_kernels_) kernel_fits_ = fit_kernels(kernels_, devices_, CrossValidation::kNo);
   if (!of_links_) return;
-  std::vector<MeasuredCollective> samples;
-  for (const Collective& each : collectives_) samples.push_back(each.measured);
-  link_fits_ = fit_collectives(samples, {}, CrossValidation::kNo, Unmeasured::kShared);
+  link_fits_ = fit_collectives(mapped<MeasuredCollective>(collectives_, &Collective::measured), {},
+                               CrossValidation::kNo, Unmeasured::kShared);
 }
 
 std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
@@ -74,9 +73,8 @@ std::vector<KernelFit> Refits::kernels_without(const LeftOut& left_out) const {
   for (const KernelFit& known : kernel_fits_)
     if (known.framework != 1) framework.emplace(known.what, known.framework);
   for (const KernelFit& known : kernel_fits_) {
-    std::vector<KernelSample> own;
-    for (const KernelSample& sample : kernels_)
-      if (is_of(known, sample, devices_.at(sample.device))) own.push_back(sample);
+    std::vector<KernelSample> own = matching(
+        kernels_, [&](const KernelSample& sample) { return is_of(known, sample, devices_.at(sample.device)); });
     const std::size_t all = own.size();
     std::erase_if(own, is_left_out);
     if (own.size() == all) {
@@ -111,10 +109,8 @@ std::vector<LinkFit> Refits::links_without(const LeftOut& left_out) const {
 Refit Refits::without(const LeftOut& left_out) const {
   Refit refit;
   if (of_steps_) {
-    std::vector<StepSample> seen;
-    for (const StepSample& sample : steps_)
-      if (!left_out.holds(sample.publisher, sample.device)) seen.push_back(sample);
-    refit.steps = fit_steps(seen);
+    refit.steps = fit_steps(
+        matching(steps_, [&](const StepSample& sample) { return !left_out.holds(sample.publisher, sample.device); }));
   }
   if (of_links_) {
     // A kind that only this source measured does not keep its constants, which came from it.

@@ -28,8 +28,8 @@ struct LeftOut {
 /// Replaces constants by newly fitted ones: returns the device, or the node group with its links, changed so. An empty
 /// function changes nothing.
 struct Refit {
-  std::function<Device(Device)> device;
-  std::function<NodeGroup(NodeGroup)> links;
+  std::function<Device(Device)> device{};
+  std::function<NodeGroup(NodeGroup)> links{};
   std::optional<StepFit> steps;
 };
 

@@ -78,8 +78,8 @@ struct ValidationGroup : ValidationPart {
 struct ValidationBound {
   std::string group;
   double mean = 0;
-  int cases = 0;                       ///< least number of scored cases
-  std::optional<double> mean_without;  ///< the largest with the source left out
+  int cases = 0;                         ///< least number of scored cases
+  std::optional<double> mean_without{};  ///< the largest with the source left out
 };
 
 /// A group's error on what was left out of the fits, beside the error of the same cases with everything in.
@@ -110,15 +110,15 @@ struct RatioPart {
 };
 
 struct Validation {
-  std::vector<PublishedSource> sources;
-  std::vector<ValidationRow> rows;
-  std::vector<ValidationGroup> groups;
-  std::vector<ValidationBound> bounds;
-  std::vector<std::string> broken;  ///< bounds that do not hold, in words
-  std::string left_out_by;          ///< "source" or "device", where it was asked for
-  std::vector<LeftOutRow> left_out;
-  std::vector<RatioRow> ratios;
-  std::vector<RunFit> runs;  ///< every published training run with its verdict on memory
+  std::vector<PublishedSource> sources{};
+  std::vector<ValidationRow> rows{};
+  std::vector<ValidationGroup> groups{};
+  std::vector<ValidationBound> bounds{};
+  std::vector<std::string> broken{};  ///< bounds that do not hold, in words
+  std::string left_out_by{};          ///< "source" or "device", where it was asked for
+  std::vector<LeftOutRow> left_out{};
+  std::vector<RatioRow> ratios{};
+  std::vector<RunFit> runs{};  ///< every published training run with its verdict on memory
 };
 
 ValidationScore score_of(const std::vector<const ValidationRow*>& rows);

@@ -9,7 +9,6 @@
 
 #include "models/price/interval.hpp"
 #include "models/price/spread.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/evidence/predict.hpp"
 
 namespace accosim {
@@ -33,8 +32,7 @@ std::string in_words(const std::string& name) {
 
 FittedSpread fitted(const std::string& name, const std::vector<StepError>& errors) {
   const auto count = static_cast<int>(errors.size());
-  double absolute = 0;
-  for (const StepError& each : errors) absolute += std::abs(each.error) / count;
+  const double absolute = sum_of<double>(errors, [&](const StepError& each) { return std::abs(each.error) / count; });
   return {{name, missing_spread(errors), count},
           fmt::format("accosim fit, {} training steps{}; mean absolute log of measured over predicted {:.3f}", count,
                       in_words(name), absolute)};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 
 namespace accosim {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/recorded/convergence_file.hpp"
-#include "models/spec/scenario.hpp"
 #include "sim/result/metrics.hpp"
 
 namespace accosim {

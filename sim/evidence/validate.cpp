@@ -113,8 +113,7 @@ Predictions predict_by_neighbours(const Cases& cases, const ValidateOptions& opt
 }  // namespace
 
 Validation validate(const Published& published, const ValidateOptions& options) {
-  Validation validation;
-  validation.sources = published.sources;
+  Validation validation{.sources = published.sources};
   const Cases cases = chosen(published, options);
   const std::vector<ValidationPrediction> predicted = predict_all(cases, Refit{}, options.jobs, options.network);
   Predictions without(cases.size());
@@ -165,10 +164,9 @@ std::vector<ValidationBound> load_bounds(const std::string& path) {
       JsonValue* value = top.find(name);
       if (value == nullptr) continue;
       ObjectReader group(*value, top.pointer(name), diagnostics);
-      ValidationBound bound;
-      bound.group = name;
-      bound.mean = group.number("mean", Range{0, 100, true});
-      bound.cases = group.integer("cases", 0, kMaxInteger);
+      ValidationBound bound{.group = name,
+                            .mean = group.number("mean", Range{0, 100, true}),
+                            .cases = group.integer("cases", 0, kMaxInteger)};
       if (group.has("without_source")) bound.mean_without = group.number("without_source", Range{0, 100, true});
       group.finish();
       bounds.push_back(bound);

@@ -13,9 +13,9 @@
 namespace accosim {
 
 struct ValidateOptions {
-  std::string group;  ///< only groups whose name contains it; empty: all
-  std::string id;     ///< only cases whose id contains it
-  int jobs = 1;       ///< processes at a time
+  std::string group{};  ///< only groups whose name contains it; empty: all
+  std::string id{};     ///< only cases whose id contains it
+  int jobs = 1;         ///< processes at a time
   NetworkKind network = NetworkKind::kSimgrid;
   /// Also with each case's source left out of all fits. Fits again what that source was part of, for each of them:
   /// seconds, where the rest takes one.

@@ -5,10 +5,8 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/evaluation/stretches.hpp"
 #include "sim/explain/played_spans.hpp"
 #include "sim/explain/split_costs.hpp"
-#include "sim/graph/counted.hpp"
 
 namespace accosim {
 namespace {

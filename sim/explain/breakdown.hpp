@@ -33,7 +33,7 @@ inline constexpr int kTimeUses = std::size(kNames<TimeUse>);
 
 struct UpdateBreakdown {
   std::string label;
-  Seconds update_time, low, high;  ///< with its 80 % interval
+  Seconds update_time, low{}, high{};  ///< with its 80 % interval
   double batch_inflation = 1;
   std::array<Seconds, kTimeUses> parts{};  ///< by TimeUse; they add up to update_time
 };

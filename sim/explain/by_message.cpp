@@ -45,8 +45,7 @@ ByMessage row_of(const PlanRequest& request, Bytes bytes, const Cluster& cluster
 
 CollectivesByMessage by_message(const Scenario& scenario, const ScheduleSpec& spec) {
   const Costs costs = price(scenario, spec);
-  CollectivesByMessage result;
-  result.label = spec.label;
+  CollectivesByMessage result{.label = spec.label};
   for (const PlanRequest& request : requests_of(spec, costs, scenario.training.gradient_accumulation_steps)) {
     const Ring ring = ring_of(costs, request.ranks);
     const Bytes bytes = request.bytes / request.count;

@@ -22,7 +22,7 @@ struct ByMessage {
 
 struct CollectivesByMessage {
   std::string label;
-  std::vector<ByMessage> rows;            ///< each different collective once, longest first
+  std::vector<ByMessage> rows{};          ///< each different collective once, longest first
   std::vector<std::string> without = {};  ///< what has no messages to play, and why
 };
 

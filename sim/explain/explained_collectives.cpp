@@ -8,18 +8,14 @@
 #include <map>
 #include <set>
 
-#include "models/collectives/collective_cost.hpp"
-#include "models/collectives/collectives.hpp"
 #include "models/collectives/nccl_cost.hpp"
 #include "models/collectives/nccl_node.hpp"
-#include "models/collectives/ring.hpp"
 #include "models/collectives/route.hpp"
 #include "models/price/interval.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/critical_path.hpp"
 #include "sim/explain/played_spans.hpp"
 #include "sim/explain/windows.hpp"
-#include "sim/graph/counted.hpp"
 #include "sim/schedules/groups.hpp"
 
 namespace accosim {
@@ -43,20 +39,19 @@ bool slots_bind(CollectiveKind kind, const Cluster& cluster, const Ring& ring) {
 
 CollectiveRow row_of(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring) {
   const CollectiveCost cost = collective_cost(kind, bytes, cluster, ring);
-  CollectiveRow row;
-  row.name = name_of(kind);
-  row.ranks = ring.ranks;
-  row.nodes = static_cast<int>(ring.node.size());
-  row.bytes = bytes;
-  row.algorithm = name_of(cost.algorithm);
-  row.protocol = name_of(cost.protocol);
-  row.channels = cost.channels;
-  row.message = cost.message;
-  row.steps = cost.steps;
-  row.net_steps = cost.net_steps;
-  row.turns = cost.turns;
-  row.alone = collective_time(cost);
-  row.spread = communication_spread(cluster, ring, bytes);
+  CollectiveRow row{.name = name_of(kind),
+                    .ranks = ring.ranks,
+                    .nodes = static_cast<int>(ring.node.size()),
+                    .bytes = bytes,
+                    .algorithm = name_of(cost.algorithm),
+                    .protocol = name_of(cost.protocol),
+                    .channels = cost.channels,
+                    .message = cost.message,
+                    .steps = cost.steps,
+                    .net_steps = cost.net_steps,
+                    .turns = cost.turns,
+                    .alone = collective_time(cost),
+                    .spread = communication_spread(cluster, ring, bytes)};
   if (row.nodes > 1) row.copied = binding_copies(cluster, ring, cost.algorithm);
   const auto called = [&](StepBound bound) {
     if (bound != StepBound::kWire) return std::string(name_of(bound));

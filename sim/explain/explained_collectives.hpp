@@ -27,15 +27,15 @@ struct CollectiveRow {
   std::int64_t count = 0;  ///< in an update
   int ranks = 1, nodes = 1;
   Bytes bytes;  ///< the full buffer
-  std::string algorithm, protocol;
+  std::string algorithm{}, protocol{};
   int channels = 0;  ///< 0: none that hold multiprocessors
-  Bytes message;     ///< the largest between nodes; 0: none goes there, or its size is not followed
+  Bytes message{};   ///< the largest between nodes; 0: none goes there, or its size is not followed
   double steps = 0, net_steps = 0, turns = 1;
   Seconds alone;
   double spread = 0;  ///< of log(measured / predicted)
   std::vector<std::pair<std::string, Seconds>>
-      terms;                               ///< which add up to `alone`; kHostCopies where these limit the wire
-  std::string binds;                       ///< the largest of them
+      terms{};                             ///< which add up to `alone`; kHostCopies where these limit the wire
+  std::string binds{};                     ///< the largest of them
   std::optional<BytesPerSecond> copied{};  ///< each way of a node, where its host's copies are what limits the wire
   std::optional<FasterRow> faster{};
 };

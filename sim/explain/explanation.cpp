@@ -8,10 +8,9 @@
 namespace accosim {
 
 OperatorTable operator_table(const RankKind& kind) {
-  OperatorTable table;
-  table.device = kind.device.name;
-  table.micro_batch = kind.forward + kind.backward;
-  table.waits = kind.forward_waits + kind.backward_waits;
+  OperatorTable table{.device = kind.device.name,
+                      .micro_batch = kind.forward + kind.backward,
+                      .waits = kind.forward_waits + kind.backward_waits};
   for (const BilledLayer& layer : kind.bill->layers)
     for (const BilledOperator& op : layer.operators) {
       const auto same = std::ranges::find_if(table.rows, [&](const OperatorRow& row) {
@@ -46,13 +45,12 @@ void add_table(std::vector<OperatorTable>& tables, const RankKind& kind) {
 }  // namespace
 
 Explanation explain(const ScheduleSpec& spec, const SteadyPlay& play) {
-  Explanation explanation;
-  explanation.label = spec.label;
-  explanation.path = critical_path(play);
-  explanation.updates_per_mark = play.folded.graph.updates_per_mark;
-  explanation.collectives = collectives_of_update(play);
-  explanation.ranks = play.costs->ranks();
-  explanation.split = split_costs(play);
+  Explanation explanation{.label = spec.label,
+                          .ranks = play.costs->ranks(),
+                          .updates_per_mark = play.folded.graph.updates_per_mark,
+                          .path = critical_path(play),
+                          .collectives = collectives_of_update(play),
+                          .split = split_costs(play)};
   for (const RankKind& kind : play.costs->kinds) add_table(explanation.operators, kind);
   if (const std::optional<BoundWindow> bound = bound_window(play.folded.graph))
     explanation.notes.push_back(in_words(*bound));

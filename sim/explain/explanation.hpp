@@ -31,9 +31,9 @@ struct OperatorRow {
 struct OperatorTable {
   std::string device;
   std::vector<int> stages{};  ///< of a pipeline, ascending: those whose kinds of ranks it is of; empty: there is one
-  std::vector<OperatorRow> rows;
-  Seconds micro_batch;  ///< forward and backward of one micro-batch
-  Seconds waits{};      ///< of it, for collectives over the ranks that split its tensors
+  std::vector<OperatorRow> rows{};
+  Seconds micro_batch{};  ///< forward and backward of one micro-batch
+  Seconds waits{};        ///< of it, for collectives over the ranks that split its tensors
 
   bool operator==(const OperatorTable&) const = default;
 };
@@ -43,12 +43,12 @@ struct Explanation {
   int ranks = 1;             ///< of the schedule
   int updates_per_mark = 1;  ///< of the path: replicas that make updates by themselves make so many a round
   CriticalPath path;
-  std::vector<CollectiveRow> collectives;
-  std::optional<SplitCosts> split{};     ///< where the model is split
-  std::vector<OperatorTable> operators;  ///< one a kind of rank; of stages that are alike together
-  std::vector<std::string> notes;        ///< what bounds what the path shows, such as a window
-  std::vector<PauseCost> pauses;         ///< which the path leaves out
-  std::optional<Seconds> drawn_mean;     ///< where the path is of one update of many that differ: their mean
+  std::vector<CollectiveRow> collectives{};
+  std::optional<SplitCosts> split{};       ///< where the model is split
+  std::vector<OperatorTable> operators{};  ///< one a kind of rank; of stages that are alike together
+  std::vector<std::string> notes{};        ///< what bounds what the path shows, such as a window
+  std::vector<PauseCost> pauses{};         ///< which the path leaves out
+  std::optional<Seconds> drawn_mean{};     ///< where the path is of one update of many that differ: their mean
   /// What as many samples would take if computation and communication on one GPU did not slow each other; absent where
   /// nobody asked.
   std::optional<Seconds> without_interference{};

@@ -1,8 +1,5 @@
 #include "sim/explain/memory_bars.hpp"
 
-#include "models/price/fit_verdict.hpp"
-#include "models/price/interval.hpp"
-
 namespace accosim {
 
 std::vector<MemoryBar> memory_bars(const std::vector<RunResult>& results) {

@@ -81,9 +81,7 @@ class RowFiller {
 PipelineChart pipeline_chart(const ScheduleSpec& spec, const SteadyPlay& play) {
   const Layout& layout = play.costs->layout;
   const std::vector<Stretch> updates = last_updates(play);
-  PipelineChart chart;
-  chart.label = spec.label;
-  chart.parallel = play.costs->parallel;
+  PipelineChart chart{.label = spec.label, .parallel = play.costs->parallel};
   const Stretch shown = updates[play.folded.class_of[0]];
   chart.length = Seconds{shown.second - shown.first};
   if (const std::optional<SplitCosts> costs = split_costs(play); costs && costs->pipeline)

@@ -30,11 +30,11 @@ struct PipelineRow {
 
 struct PipelineChart {
   std::string label;
-  Seconds length;  ///< of the update
-  Parallel parallel;
+  Seconds length{};  ///< of the update
+  Parallel parallel{};
   /// PipelineTime::bubble over the update; absent where that is (split_costs()).
   std::optional<double> bubble{};
-  std::vector<PipelineRow> rows;  ///< one a stage, of the first rank of each
+  std::vector<PipelineRow> rows{};  ///< one a stage, of the first rank of each
 };
 
 /// Of the play's last steady update. Precondition: the model is split into stages.

@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <map>
 
-#include "sim/evaluation/stretches.hpp"
 #include "sim/explain/played_spans.hpp"
-#include "sim/graph/counted.hpp"
 
 namespace accosim {
 namespace {
@@ -206,10 +204,7 @@ class Costing {
   void add_pipeline(SplitCosts& costs) const {
     const Parallel& parallel = play_.costs->parallel;
     if (parallel.pipeline == 1) return;
-    PipelineTime pipeline;
-    pipeline.parallel = parallel;
-    pipeline.flights = flights_;
-    pipeline.micro_batches = micro_batches_;
+    PipelineTime pipeline{.parallel = parallel, .flights = flights_, .micro_batches = micro_batches_};
     pipeline.stages.resize(static_cast<std::size_t>(parallel.pipeline));
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       StageTime& stage = pipeline.stages[kind(r).share.stage];

@@ -26,9 +26,9 @@ struct PipelineTime {
   Parallel parallel;
   int flights = 1;           ///< of an update
   double micro_batches = 0;  ///< of all of them, in each replica
-  std::vector<StageTime> stages;
-  Seconds computing, bubble;  ///< mean of the stages
-  Seconds closed_form;        ///< closed_share() of what they compute
+  std::vector<StageTime> stages{};
+  Seconds computing{}, bubble{};  ///< mean of the stages
+  Seconds closed_form{};          ///< closed_share() of what they compute
 };
 /// The bubble of equal stages whose messages take no time, over what a stage computes: (p - 1) / (v m) for flights of m
 /// micro-batches, since a flight then has (p - 1) / v forward and backward passes of a micro-batch in which a stage has

@@ -268,11 +268,10 @@ Activity activity_of(OpClass cls) {
 
 ScheduleTimeline timeline_of(const ScheduleSpec& spec, const SteadyPlay& play, const TimelineOptions& options) {
   const Extent extent = extent_of(play, options);
-  ScheduleTimeline timeline;
-  timeline.label = spec.label;
-  timeline.length = Seconds{extent.to - extent.from};
-  timeline.updates_per_mark = play.folded.graph.updates_per_mark;
-  timeline.drawn = play.costs->pace.unsteady.varies();
+  ScheduleTimeline timeline{.label = spec.label,
+                            .length = Seconds{extent.to - extent.from},
+                            .updates_per_mark = play.folded.graph.updates_per_mark,
+                            .drawn = play.costs->pace.unsteady.varies()};
   for (const Label& label : play.folded.graph.labels) timeline.labels.push_back(label.name);
   std::vector<TimelineRank> ranks = all_ranks(play, extent);
   add_critical(ranks, play, extent);
@@ -289,8 +288,7 @@ std::vector<ScheduleTimeline> timelines_of(const Scenario& scenario, const std::
                                            const Evaluations& evaluations) {
   constexpr double kOfTheSlowest = 2, kOwn = 4;  // updates
   constexpr int kSettling = 4;
-  Seconds slowest;
-  for (const RunResult& result : results) slowest = std::max(slowest, result.update_time);
+  const Seconds slowest = largest<Seconds>(results, &RunResult::update_time);
   std::vector<ScheduleTimeline> timelines;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const ScheduleSpec& spec = scenario.schedules[indices[i]];

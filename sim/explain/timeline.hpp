@@ -74,9 +74,9 @@ struct ScheduleTimeline {
   int updates_per_mark = 1;  ///< EventGraph's
   bool cut = false;          ///< the steady period is longer: these are its last updates
   bool drawn = false;        ///< micro-batches are drawn, so other updates look different
-  std::vector<std::string> labels;
-  std::vector<TimelineRank> ranks;  ///< in order of their ranks
-  int left_out = 0;                 ///< ranks that look different from all of these
+  std::vector<std::string> labels{};
+  std::vector<TimelineRank> ranks{};  ///< in order of their ranks
+  int left_out = 0;                   ///< ranks that look different from all of these
 };
 
 struct TimelineOptions {

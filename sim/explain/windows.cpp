@@ -7,8 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "models/collectives/window.hpp"
-
 namespace accosim {
 namespace {
 

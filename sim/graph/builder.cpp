@@ -92,10 +92,9 @@ void ProgramBuilder::set_pass(OpRef op, int pass, bool ends) {
 
 OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRequest& request,
                                  const std::vector<OpRef>& waits) {
-  Op op;
-  op.kind = OpKind::kCollective;
-  op.label = tables_.label(name, OpClass::kCommunication);
-  op.slot = tables_.slot(request.ranks);
+  Op op{.kind = OpKind::kCollective,
+        .label = tables_.label(name, OpClass::kCommunication),
+        .slot = tables_.slot(request.ranks)};
   PlanRequest listed = request;
   if (listed.ranks.pick == Pick::kPrevious) listed.ranks.pick = Pick::kNext;
   op.plan = tables_.plan(listed);
@@ -103,9 +102,8 @@ OpRef ProgramBuilder::collective(int lane, const std::string& name, const PlanRe
 }
 
 OpRef ProgramBuilder::mark(int lane, Mark mark) {
-  Op op;
-  op.kind = OpKind::kRecord;
-  op.label = tables_.label(mark == Mark::kUpdate ? "update" : "round", OpClass::kMark, 0, mark);
+  Op op{.kind = OpKind::kRecord,
+        .label = tables_.label(mark == Mark::kUpdate ? "update" : "round", OpClass::kMark, 0, mark)};
   const OpRef marked = add(lane, op, {});
   if (mark == Mark::kUpdate) {
     program_.ends.emplace_back();
@@ -125,44 +123,26 @@ OpRef ProgramBuilder::offload(int lane, const std::string& name, Seconds duratio
 }
 
 OpRef ProgramBuilder::pause(int lane) {
-  Op op;
-  op.kind = OpKind::kHost;
-  op.label = tables_.label("pause", OpClass::kPause);
-  return add(lane, op, {});
+  return add(lane, Op{.kind = OpKind::kHost, .label = tables_.label("pause", OpClass::kPause)}, {});
 }
 
 void ProgramBuilder::begin_loop(int lane, int min, OpRef until, int stride) {
-  NewLoop loop;
-  loop.lanes = {lane};
-  loop.min = min;
-  loop.until = until;
-  loop.stride = stride;
-  begin_loop(loop);
+  begin_loop({.lanes = {lane}, .min = min, .until = until, .stride = stride});
 }
 
 void ProgramBuilder::begin_loop(const std::vector<int>& lanes, int min, const std::vector<OpRef>& waits,
                                 const std::string& counted) {
-  NewLoop loop;
-  loop.lanes = lanes;
-  loop.min = min;
-  loop.waits = waits;
-  loop.counted = counted;
-  begin_loop(loop);
+  begin_loop({.lanes = lanes, .min = min, .waits = waits, .counted = counted});
 }
 
 void ProgramBuilder::begin_loop(const NewLoop& written) {
-  Loop loop;
-  loop.min = written.min;
-  loop.stride = written.stride;
-  loop.until = written.until;
-  loop.runs_on = written.runs_on;
+  Loop loop{.min = written.min, .stride = written.stride, .until = written.until, .runs_on = written.runs_on};
   if (written.decided_by) loop.slot = tables_.slot(*written.decided_by);
   if (!written.counted.empty()) loop.counted = tables_.label(written.counted, OpClass::kCounted);
   for (const int lane : written.lanes) {
-    Op op;
-    op.kind = OpKind::kLoopBegin;
-    op.label = tables_.label("loop", OpClass::kMark);
-    op.plan = static_cast<int>(program_.loops.size());
+    Op op{.kind = OpKind::kLoopBegin,
+          .label = tables_.label("loop", OpClass::kMark),
+          .plan = static_cast<int>(program_.loops.size())};
     loop.parts.push_back({lane, add(lane, op, written.waits).index, -1});
   }
   program_.loops.push_back(std::move(loop));
@@ -175,10 +155,9 @@ void ProgramBuilder::end_loop(const std::vector<int>& lanes) {
     return loop.parts[0].lane == lanes[0] && loop.parts[0].end < 0;
   });
   for (Loop::Part& part : open->parts) {
-    Op op;
-    op.kind = OpKind::kLoopEnd;
-    op.label = tables_.label("loop", OpClass::kMark);
-    op.plan = static_cast<int>(program_.loops.rend() - open) - 1;
+    Op op{.kind = OpKind::kLoopEnd,
+          .label = tables_.label("loop", OpClass::kMark),
+          .plan = static_cast<int>(program_.loops.rend() - open) - 1};
     part.end = add(part.lane, op, {}).index;
   }
 }

@@ -16,10 +16,11 @@ struct NewLoop {
   int min = 1;
   OpRef until{-1, 0};
   int stride = 1;
-  std::optional<Ranks> decided_by;  ///< the group whose first member decides; none: the rank by itself
+  std::optional<Ranks> decided_by{};  ///< the group whose first member decides; none: the rank by itself
   bool runs_on = false;
-  std::vector<OpRef> waits;  ///< of every lane, before it enters
-  std::string counted;  ///< what equal repetitions are called that are counted instead of played; empty: all are played
+  std::vector<OpRef> waits{};  ///< of every lane, before it enters
+  std::string
+      counted{};  ///< what equal repetitions are called that are counted instead of played; empty: all are played
 };
 
 /// Shared by the programs of one graph: the same name or request always gives the same index.

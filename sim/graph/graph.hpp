@@ -55,7 +55,7 @@ struct Op {
   std::uint32_t wait_count = 0;
   std::uint16_t pass = 0;  ///< of class kForward and kBackward: which pass over which chunk of the model, a number that
                            ///< the program chooses; the n-th time through it is that of micro-batch n
-  Seconds duration;        ///< kCompute, kHost: before the graph's pace changes it
+  Seconds duration{};      ///< kCompute, kHost: before the graph's pace changes it
   int slot = -1;           ///< kCollective, kTransfer: which of the rank's groups
   int plan = 0;            ///< kCollective, kTransfer: which of the group's plans. Loops: index in Program::loops
   int work = -1;           ///< kCompute: index in Program::works; -1 for what nothing slows
@@ -82,7 +82,7 @@ struct Loop {
   struct Part {
     int lane, begin, end;  ///< indices of the kLoopBegin and the kLoopEnd on that lane
   };
-  std::vector<Part> parts;  ///< one a lane, the first decides: when all have ended, or where lanes run on by itself
+  std::vector<Part> parts{};  ///< one a lane, the first decides: when all have ended, or where lanes run on by itself
 };
 inline constexpr Seconds kTie{1e-9};
 inline constexpr int kPlayedAfter = 4;
@@ -96,12 +96,12 @@ inline const Loop::Part* part_around(const Loop& loop, OpRef op) {
 
 struct Program {
   std::vector<std::string> lane_names;
-  std::vector<std::vector<Op>> lanes;
-  std::vector<OpRef> waits;
-  std::vector<Loop> loops;
-  std::vector<std::vector<int>> ends;  ///< by update: how many ops each lane has when its mark has been written
-  std::vector<Work> works;
-  BytesPerSecond memory_bandwidth;  ///< achieved, of the GPU; 0: not shared with collectives
+  std::vector<std::vector<Op>> lanes{};
+  std::vector<OpRef> waits{};
+  std::vector<Loop> loops{};
+  std::vector<std::vector<int>> ends{};  ///< by update: how many ops each lane has when its mark has been written
+  std::vector<Work> works{};
+  BytesPerSecond memory_bandwidth{};  ///< achieved, of the GPU; 0: not shared with collectives
   /// Multiprocessors that a memory-bound op (a copy, the optimizer) holds from what computes on the rank's other lanes.
   /// Where it is 0 the lanes do not slow each other.
   int streaming_sms = 0;
@@ -149,14 +149,14 @@ struct PlanRequest {
 
 /// What one collective of a group does once all ranks are there: `latency`, then `fixed` and the flows side by side.
 struct Plan {
-  Seconds latency;
-  Seconds fixed;
+  Seconds latency{};
+  Seconds fixed{};
   struct Flow {
     int path;
     Bytes bytes;
   };
-  std::vector<Flow> flows;
-  Bytes sent_per_rank;
+  std::vector<Flow> flows{};
+  Bytes sent_per_rank{};
   // How it slows the computation on its ranks' GPUs, and they it.
   int sms = 0;  ///< multiprocessors held from a rank's arrival on: its kernel spins until all are there
   BytesPerSecond memory_traffic{0};  ///< of each GPU, from the begin to the end
@@ -166,8 +166,8 @@ struct Plan {
 struct Group {
   /// Ranks, each as often as it has the group: once, or in several slots of a folded graph.
   std::vector<int> members;
-  std::vector<Plan> plans;  ///< by request; empty where no program of a member asks for it
-  std::string name{};       ///< "the 8 ranks of its node"
+  std::vector<Plan> plans{};  ///< by request; empty where no program of a member asks for it
+  std::string name{};         ///< "the 8 ranks of its node"
 };
 
 inline constexpr int kNoGroup = -1;
@@ -181,16 +181,16 @@ struct Rank {
 };
 
 struct EventGraph {
-  std::vector<Label> labels;
-  std::vector<Program> programs;
-  std::vector<Rank> ranks;
-  std::vector<Group> groups;
-  std::vector<Link> links;
-  std::vector<Path> paths;
-  std::vector<PlanRequest> requests;  ///< what the groups' plans are of, in their order
-  int updates_per_mark = 1;           ///< a mark ends so many updates: DiLoCo's inner ones
+  std::vector<Label> labels{};
+  std::vector<Program> programs{};
+  std::vector<Rank> ranks{};
+  std::vector<Group> groups{};
+  std::vector<Link> links{};
+  std::vector<Path> paths{};
+  std::vector<PlanRequest> requests{};  ///< what the groups' plans are of, in their order
+  int updates_per_mark = 1;             ///< a mark ends so many updates: DiLoCo's inner ones
   /// What forward, backward and pauses take instead of their `duration`. Its kinds of ranks are the programs.
-  Pace pace;
+  Pace pace{};
 };
 
 /// Rank::number, Rank::replica.

@@ -6,8 +6,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "models/base/json.hpp"
-#include "models/base/names.hpp"
 #include "models/read/read_parallel.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "models/base/json.hpp"
 #include "models/base/text.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/spec/schedule_traits.hpp"

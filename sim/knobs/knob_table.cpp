@@ -5,10 +5,7 @@
 #include <optional>
 
 #include "models/base/errors.hpp"
-#include "models/base/json.hpp"
-#include "models/base/names.hpp"
 #include "models/base/nearest.hpp"
-#include "models/base/text.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "models/spec/device.hpp"
 #include "sim/evaluation/crews.hpp"
 
 namespace accosim {
@@ -27,10 +26,9 @@ Alternative of_training(const char* key, const std::string& value) {
 }
 
 std::vector<std::optional<Attention>> fused_where_naive(const Cluster& cluster) {
-  std::vector<std::optional<Attention>> fused;
-  for (const NodeGroup& group : cluster.nodes)
-    fused.push_back(group.attention == Attention::kNaive ? fused_on(group) : std::nullopt);
-  return fused;
+  return mapped<std::optional<Attention>>(cluster.nodes, [](const NodeGroup& group) {
+    return group.attention == Attention::kNaive ? fused_on(group) : std::nullopt;
+  });
 }
 
 Alternative of_groups(const Cluster& cluster, const std::vector<std::optional<Attention>>& attention) {

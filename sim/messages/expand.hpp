@@ -18,7 +18,7 @@ struct MessageQuery {
   bool tree = false;                    ///< of an all-reduce; otherwise a ring, or a chain for a broadcast
   Bytes bytes;                          ///< the full buffer
   StepLinks links;                      ///< whose threads and lines are rounded down to whole ones
-  std::vector<int> ranks_here;          ///< one a node, in the ring's order
+  std::vector<int> ranks_here{};        ///< one a node, in the ring's order
   std::vector<BytesPerSecond> wires{};  ///< out of each node, all adapters; empty: links.wire for all
   std::vector<int> site{};              ///< of each node; empty: one for all
   Seconds between_sites{};              ///< what a message from one to another takes longer

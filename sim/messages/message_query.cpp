@@ -33,11 +33,10 @@ int slots_of(const StepLinks& links, const Cluster& cluster, const Ring& ring) {
 
 MessageQuery message_query(CollectiveKind kind, Bytes bytes, const Cluster& cluster, const Ring& ring,
                            const NcclWay& way) {
-  MessageQuery query;
-  query.kind = kind;
-  query.tree = way.algorithm == Algorithm::kTree;
-  query.bytes = bytes;
-  query.links = nccl_steps(kind, bytes, cluster, ring, way).links;
+  MessageQuery query{.kind = kind,
+                     .tree = way.algorithm == Algorithm::kTree,
+                     .bytes = bytes,
+                     .links = nccl_steps(kind, bytes, cluster, ring, way).links};
   for (std::size_t i = 0; i < ring.node.size(); ++i) query.ranks_here.push_back(ring.here(i));
   query.wires = wires_of(kind, cluster, ring);
   // What all nodes' hosts and the fabric's collisions leave of the wires.

@@ -72,11 +72,9 @@ class MessagePlayer {
   };
 
   std::vector<Size> sizes_of(const std::vector<Bytes>& chunk) const {
-    std::vector<Size> sizes;
-    for (const Bytes bytes : chunk)
-      sizes.push_back(
-          {graph_.inner > BytesPerSecond{0} ? (bytes / graph_.inner).value : 0.0, graph_.flags * bytes.value});
-    return sizes;
+    return mapped<Size>(chunk, [&](const Bytes bytes) {
+      return Size{graph_.inner > BytesPerSecond{0} ? (bytes / graph_.inner).value : 0.0, graph_.flags * bytes.value};
+    });
   }
 
   /// Whether the order in which several workers come decides.

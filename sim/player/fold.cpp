@@ -19,8 +19,7 @@ std::vector<int> members_in(const Group& group, int number, const std::vector<Ra
       if (ranks[member].groups[slot] == number) seats.emplace_back(colours.rank[member], slot);
   std::sort(seats.begin(), seats.end());
   seats.erase(std::unique(seats.begin(), seats.end()), seats.end());
-  std::vector<int> members;
-  for (const auto& seat : seats) members.push_back(seat.first);
+  std::vector<int> members = mapped<int>(seats, [](const auto& seat) { return seat.first; });
   // The first member may decide for the others.
   const int decider = colours.rank[group.members.front()];
   std::iter_swap(members.begin(), std::find(members.begin(), members.end(), decider));
@@ -40,8 +39,7 @@ Folded fold(EventGraph graph) {
   Colours colours = colours_of(graph, by_rank              ? Apart::kRanks
                                       : graph.pace.drawn() ? Apart::kReplicas
                                                            : Apart::kNothing);
-  Folded folded;
-  folded.graph = with_folded_flows(std::move(graph), colours);
+  Folded folded{.graph = with_folded_flows(std::move(graph), colours)};
   const std::vector<Rank> ranks = std::exchange(folded.graph.ranks, {});
   std::vector<Group> all_groups = std::exchange(folded.graph.groups, {});
   // The first rank of a colour stands for it, and the groups of those ranks are the ones played.
@@ -69,8 +67,7 @@ Folded fold(EventGraph graph) {
   }
   folded.class_of = std::move(colours.rank);
   for (PlacedPause& pause : folded.graph.pace.pauses) {
-    std::vector<int> classes;
-    for (const int rank : pause.ranks) classes.push_back(folded.class_of[rank]);
+    std::vector<int> classes = mapped<int>(pause.ranks, [&](const int rank) { return folded.class_of[rank]; });
     std::sort(classes.begin(), classes.end());
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     pause.ranks = std::move(classes);

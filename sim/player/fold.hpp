@@ -10,7 +10,7 @@ namespace accosim {
 
 struct Folded {
   EventGraph graph;
-  std::vector<int> class_of;  ///< by rank of the original graph: its rank in `graph`
+  std::vector<int> class_of{};  ///< by rank of the original graph: its rank in `graph`
 };
 
 /// Precondition: check_graph(graph), every rank of multiplicity 1. Where micro-batches are drawn the ranks of one model

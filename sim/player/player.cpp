@@ -229,17 +229,15 @@ void Player::finish(std::uint32_t id, double time) {
 
 void Player::emit(const Lane& lane, double begin, double end, std::int64_t rendezvous) {
   if (!sink_) return;
-  Span span;
-  span.rank = static_cast<std::int32_t>(lane.rank);
-  span.op = static_cast<std::int32_t>(lane.position);
-  span.lane = static_cast<std::uint16_t>(&lane - &lanes_[first_lane_[lane.rank]]);
-  span.label = lane.ops[lane.position].label;
-  span.iteration = lane.iteration;
-  span.rendezvous = rendezvous;
-  span.arrived = Seconds{lane.arrived};
-  span.begin = Seconds{begin};
-  span.end = Seconds{end};
-  sink_(span);
+  sink_(Span{.rank = static_cast<std::int32_t>(lane.rank),
+             .op = static_cast<std::int32_t>(lane.position),
+             .lane = static_cast<std::uint16_t>(&lane - &lanes_[first_lane_[lane.rank]]),
+             .label = lane.ops[lane.position].label,
+             .iteration = lane.iteration,
+             .rendezvous = rendezvous,
+             .arrived = Seconds{lane.arrived},
+             .begin = Seconds{begin},
+             .end = Seconds{end}});
 }
 
 void Player::lane_event(std::uint32_t id, double time) {

@@ -12,12 +12,11 @@ PlainLoop::Emit Player::emit_body(std::uint32_t id) {
     const Lane& lane = lanes_[id];
     executed_ += repeat;
     if (!sink_) return;
-    Span span;
-    span.rank = static_cast<std::int32_t>(lane.rank);
-    span.op = index;
-    span.lane = static_cast<std::uint16_t>(id - first_lane_[lane.rank]);
-    span.label = lane.ops[index].label;
-    span.repeat = repeat;
+    Span span{.rank = static_cast<std::int32_t>(lane.rank),
+              .op = index,
+              .lane = static_cast<std::uint16_t>(id - first_lane_[lane.rank]),
+              .label = lane.ops[index].label,
+              .repeat = repeat};
     span.arrived = span.begin = Seconds{begin};
     span.end = Seconds{end};
     span.period = Seconds{period};

@@ -314,18 +314,14 @@ class Sample {
     for (const Team& team : teams_) {
       if (!team.chosen) continue;
       for (const std::size_t kind : team.kinds) {
-        std::vector<std::size_t> of;
-        for (const std::size_t one : team.replicas)
-          if (replicas_[one].kind == kind) of.push_back(one);
+        std::vector<std::size_t> of =
+            matching(team.replicas, [&](const std::size_t one) { return replicas_[one].kind == kind; });
         const bool all = !team.meets || of.size() <= each + 1;
-        std::vector<std::size_t> some;
-        for (const std::size_t one : of)
-          if (all || must_.contains(one)) some.push_back(one);
+        std::vector<std::size_t> some = matching(of, [&](const std::size_t one) { return all || must_.contains(one); });
         for (std::size_t i = 0; !all && i < each; ++i) some.push_back(of[i * of.size() / each]);
         for (const std::size_t one : some) stands[one] = replicas_[one].ranks;
         if (!all) {
-          std::vector<int> numbers;
-          for (const std::size_t one : of) numbers.push_back(replicas_[one].number);
+          std::vector<int> numbers = mapped<int>(of, [&](const std::size_t one) { return replicas_[one].number; });
           const auto hidden = std::find_if(of.begin(), of.end(), [&](std::size_t one) { return stands[one].empty(); });
           if (hidden != of.end()) stands[*hidden] = add_slowest(made, replicas_[*hidden], std::move(numbers));
         }

@@ -58,11 +58,11 @@ struct TimeToLoss {
 /// replicas make updates by themselves the means of rounds, from one meeting to the next.
 struct DrawnUpdates {
   std::uint64_t seed = 0;
-  int played = 0;            ///< updates or rounds that the mean is of
-  int updates_each = 1;      ///< of a round
-  double band_of_mean = 0;   ///< half of its 80 % band, over the mean
-  bool narrow = true;        ///< the band is narrow enough; if not, the budget of the play ended first
-  Seconds p10, median, p90;  ///< of a single update, or the mean one of a round
+  int played = 0;                  ///< updates or rounds that the mean is of
+  int updates_each = 1;            ///< of a round
+  double band_of_mean = 0;         ///< half of its 80 % band, over the mean
+  bool narrow = true;              ///< the band is narrow enough; if not, the budget of the play ended first
+  Seconds p10{}, median{}, p90{};  ///< of a single update, or the mean one of a round
 };
 
 /// How the steady state was found, in updates.
@@ -80,40 +80,40 @@ struct SeedBand {
 };
 struct SeedBands {
   int seeds = 0;
-  SeedBand update_time;  ///< s
-  SeedBand tokens_per_second;
-  std::optional<SeedBand> speedup, speedup_same_batch;  ///< over the baseline of the same seed
+  SeedBand update_time{};  ///< s
+  SeedBand tokens_per_second{};
+  std::optional<SeedBand> speedup{}, speedup_same_batch{};  ///< over the baseline of the same seed
 };
 
 /// What a schedule comes to, in single figures: a result has them, and each row of a sweep for each schedule. Times are
 /// those of the steady state. What a figure is called and where it is shown is its row in metric_table.cpp.
 struct Metrics {
-  Seconds update_time;
-  Seconds update_time_low, update_time_high;  ///< 80 % interval
-  Spread spread;                              ///< of the update time: what the interval is made of
-  Seconds total_time;                         ///< for train_tokens
-  double tokens_per_second = 0;               ///< of sequences, without what pads them
+  Seconds update_time{};
+  Seconds update_time_low{}, update_time_high{};  ///< 80 % interval
+  Spread spread{};                                ///< of the update time: what the interval is made of
+  Seconds total_time{};                           ///< for train_tokens
+  double tokens_per_second = 0;                   ///< of sequences, without what pads them
   double tokens_padded_per_second = 0;
   double tokens_per_second_per_gpu = 0;
   FlopsPerSecond model_flops_per_gpu{};  ///< mean of the GPUs; recomputed work does not count
   double gpu_hours = 0;                  ///< of all GPUs, for train_tokens
-  std::optional<double> cost;            ///< the same at the cluster's prices, where it has them
+  std::optional<double> cost{};          ///< the same at the cluster's prices, where it has them
   std::string currency{};                ///< that the prices are in; empty: it is not said
-  std::optional<double> speedup;         ///< per token, over the baseline; absent when nothing is compared
+  std::optional<double> speedup{};       ///< per token, over the baseline; absent when nothing is compared
   /// Over the baseline simulated again at this schedule's samples per update, as accumulating() has it; absent where
   /// the baseline cannot do so few.
-  std::optional<double> speedup_same_batch;
+  std::optional<double> speedup_same_batch{};
   /// 80 % intervals of the two, without what errs alike in both schedules; absent where they are, and of the baseline.
-  std::optional<Interval> speedup_interval, speedup_same_batch_interval;
+  std::optional<Interval> speedup_interval{}, speedup_same_batch_interval{};
   /// Over the best synchronous schedule, simulated again likewise; absent where none was looked for, none fits, or it
   /// cannot do so few.
-  std::optional<double> over_best_synchronous;
-  std::optional<Interval> over_best_synchronous_interval;
-  std::optional<double> over_alone;  ///< of a row of a sweep: tokens per second over its fastest part alone
-  std::optional<Interval> over_alone_interval;
-  std::optional<double> published_speedup;  ///< of the scenario file
-  std::optional<Seconds> published_time;    ///< of the whole run, likewise
-  bool published_of_another_run = false;    ///< settings were replaced (--set), so that the two are not the same run
+  std::optional<double> over_best_synchronous{};
+  std::optional<Interval> over_best_synchronous_interval{};
+  std::optional<double> over_alone{};  ///< of a row of a sweep: tokens per second over its fastest part alone
+  std::optional<Interval> over_alone_interval{};
+  std::optional<double> published_speedup{};  ///< of the scenario file
+  std::optional<Seconds> published_time{};    ///< of the whole run, likewise
+  bool published_of_another_run = false;      ///< settings were replaced (--set), so that the two are not the same run
   Statistics statistics = Statistics::kSynchronous;
   int updates_late = 1;        ///< of kStaleGradients
   double batch_inflation = 1;  ///< samples per update over those asked for
@@ -122,13 +122,13 @@ struct Metrics {
   double mfu = 0;
   double hfu = 0;
   double gpu_idle_fraction = 0;
-  Seconds exposed_communication;  ///< per update, mean over ranks: compute idle while the rank communicates
-  Bytes bytes_sent_per_rank_per_update;
-  Bytes memory_formula;
-  Bytes memory_resident;                            ///< of the rank that is least likely to fit, as what follows
-  Bytes memory_resident_low, memory_resident_high;  ///< 80 % interval
-  Bytes memory_capacity;
-  Fit fit;
+  Seconds exposed_communication{};  ///< per update, mean over ranks: compute idle while the rank communicates
+  Bytes bytes_sent_per_rank_per_update{};
+  Bytes memory_formula{};
+  Bytes memory_resident{};                              ///< of the rank that is least likely to fit, as what follows
+  Bytes memory_resident_low{}, memory_resident_high{};  ///< 80 % interval
+  Bytes memory_capacity{};
+  Fit fit{};
 
   bool fits() const { return fit.verdict != FitVerdict::kDoesNotFit; }
 

@@ -8,11 +8,9 @@
 #include "models/base/reader.hpp"
 #include "models/base/stages.hpp"
 #include "models/base/statistics.hpp"
-#include "models/price/pace.hpp"
 #include "models/price/spread.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/spec/frameworks.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/critical_path.hpp"
@@ -75,8 +73,7 @@ constexpr Bytes kLargeMessage{1e9};  // what training sends: every kind of links
 /// a replica sends by itself is as uncertain as the links that it has inside. Unlike GPUs in one job err more.
 Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
   const CriticalPath path = critical_path(play);
-  std::vector<double> spreads;
-  for (const RankKind& kind : play.costs->kinds) spreads.push_back(compute_spread(kind));
+  const std::vector<double> spreads = mapped<double>(play.costs->kinds, compute_spread);
   std::map<std::pair<Ranks, int>, double> of_ranks;  // by the rank that meets others
   double compute = 0, communication = 0;
   for (const PathStep& step : path.steps) {
@@ -98,11 +95,10 @@ Spread spread_of(const ScheduleSpec& spec, const SteadyPlay& play) {
 DrawnUpdates drawn_updates(const SteadyPlay& play) {
   std::vector<double> durations;
   for (const Seconds each : play.measured.durations) durations.push_back(each.value);
-  DrawnUpdates drawn;
-  drawn.seed = play.costs->pace.unsteady.seed;
-  drawn.played = static_cast<int>(durations.size());
-  drawn.updates_each = play.folded.graph.updates_per_mark;
-  drawn.band_of_mean = band_of_mean(play.measured.durations);
+  DrawnUpdates drawn{.seed = play.costs->pace.unsteady.seed,
+                     .played = static_cast<int>(durations.size()),
+                     .updates_each = play.folded.graph.updates_per_mark,
+                     .band_of_mean = band_of_mean(play.measured.durations)};
   drawn.narrow = drawn.band_of_mean <= kNarrowBand;
   drawn.p10 = Seconds{percentile(durations, 0.1)};
   drawn.median = Seconds{percentile(durations, 0.5)};
@@ -113,10 +109,9 @@ DrawnUpdates drawn_updates(const SteadyPlay& play) {
 SteadyState steady_state(const SteadyPlay& play) {
   const Measured& measured = play.measured;
   const int per_mark = play.folded.graph.updates_per_mark;
-  SteadyState steady;
-  steady.played = play.updates * per_mark;
-  steady.averaged = (measured.last - measured.first) * per_mark;
-  steady.lockstep = play.lockstep;
+  SteadyState steady{.played = play.updates * per_mark,
+                     .averaged = (measured.last - measured.first) * per_mark,
+                     .lockstep = play.lockstep};
   if (measured.periodic) {
     steady.repeats_after = steady.averaged;
     return steady;

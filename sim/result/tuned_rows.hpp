@@ -14,11 +14,11 @@ namespace accosim {
 /// A schedule among a scenario's that its file does not write: the best synchronous one, or the best of the others.
 struct AddedSchedule {
   std::size_t index = 0;  ///< in Scenario::schedules
-  std::string label;      ///< there
-  std::string form;  ///< "zero1, overlap grad reduce + param gather"; or the label of the scenario's own that it is
-  JsonValue entry;   ///< of "schedules", which loads to it with `set`; null: it is one of the scenario's own
+  std::string label{};    ///< there
+  std::string form;   ///< "zero1, overlap grad reduce + param gather"; or the label of the scenario's own that it is
+  JsonValue entry{};  ///< of "schedules", which loads to it with `set`; null: it is one of the scenario's own
   /// As --set takes them: its framework, and what would otherwise change with that; the balance of one of its own.
-  std::vector<std::string> set;
+  std::vector<std::string> set{};
   bool balanced = false;     ///< its work is divided by speed, which the form does not say
   bool fixed_batch = false;  ///< it waits for late communication instead of accumulating more; likewise
   int micro_batch_size = 0;  ///< ScheduleSpec::micro_batch_size; likewise

@@ -13,8 +13,6 @@
 //   of the estimate or of the update, so that beside a round only the step of the shard is left;
 // - an estimate from a rank's own gradients, which steps without m and v, since a rank has these of its shard alone:
 //   nothing is sent for it, so only the rounds of real updates communicate.
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/buckets.hpp"
 #include "sim/schedules/delayed.hpp"

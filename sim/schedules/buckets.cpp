@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 namespace {
 

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/base/units.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/body.hpp"
 #include "sim/schedules/schedule.hpp"
 

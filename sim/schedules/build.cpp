@@ -2,7 +2,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/finish.hpp"
 #include "sim/bodies/pipeline.hpp"
@@ -103,8 +102,7 @@ Body body_of(const ScheduleSpec& spec, const Costs& costs, const RankKind& kind,
 
 EventGraph build(const ScheduleSpec& spec, const Costs& costs, int accumulation_steps, int updates,
                  const FewReplicas* few) {
-  EventGraph graph;
-  graph.updates_per_mark = updates_per_mark(spec);
+  EventGraph graph{.updates_per_mark = updates_per_mark(spec)};
   Tables tables;
   graph.programs = programs_of(spec, costs, accumulation_steps, updates, tables);
   graph.labels = std::move(tables.labels);

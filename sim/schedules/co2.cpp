@@ -4,7 +4,6 @@
 // momentum cost no communication. The released code (OpenNLPLab/CO2, a fork of fairscale) hides less: only its
 // averages, every few updates, go on beside computation; the outer step, more rarely, waits for the last of them and is
 // SlowMo's.
-#include "models/spec/schedule.hpp"
 #include "sim/schedules/meetings.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -5,7 +5,6 @@
 // broadcasts them.
 #include <cmath>
 
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/reductions.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -1,8 +1,5 @@
 #include "sim/schedules/delayed.hpp"
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
-#include "models/spec/training.hpp"
 #include "sim/bodies/write.hpp"
 
 namespace accosim {

@@ -3,7 +3,6 @@
 // communication is late, ranks wait for it or accumulate more micro-batches. Weight prediction (Chen et al. 2019, as
 // the ACCO paper has it) is the same with a second optimizer step along the same gradient, whose parameters are what is
 // gathered; the states go back afterwards.
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/delayed.hpp"
 #include "sim/schedules/host.hpp"

@@ -2,9 +2,6 @@
 
 #include <cstddef>
 
-#include "models/collectives/ring.hpp"
-#include "models/spec/cluster.hpp"
-
 namespace accosim {
 namespace {
 

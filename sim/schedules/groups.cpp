@@ -14,8 +14,6 @@
 
 #include "models/collectives/nccl_node.hpp"
 #include "models/collectives/route.hpp"
-#include "models/collectives/window.hpp"
-#include "models/spec/cluster.hpp"
 
 namespace accosim {
 namespace {
@@ -131,10 +129,9 @@ struct KindOfPlan {
 
 KindOfPlan plan_of(const PlanRequest& request, const Costs& costs, const Ring& ring) {
   const CollectiveCost one = collective_cost(request.kind, request.bytes / request.count, costs.cluster, ring);
-  KindOfPlan of;
-  of.plan.latency = request.count * one.latency;
-  of.plan.fixed = request.count * one.intra;
-  of.plan.sent_per_rank = request.count * one.sent_per_rank;
+  KindOfPlan of{.plan = {.latency = request.count * one.latency,
+                         .fixed = request.count * one.intra,
+                         .sent_per_rank = request.count * one.sent_per_rank}};
   if (costs.interference) of.plan.sms = one.channels;
   of.on_edge = request.count * one.edge_bytes;
   return of;

@@ -1,7 +1,5 @@
 #include "sim/schedules/host.hpp"
 
-#include "models/spec/device.hpp"
-
 namespace accosim {
 
 Seconds pcie_time(const ScheduleInput& input, Bytes bytes) { return bytes / input.kind.pcie; }

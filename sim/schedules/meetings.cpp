@@ -1,9 +1,6 @@
 #include "sim/schedules/meetings.hpp"
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/replicas.hpp"
 

@@ -4,8 +4,6 @@
 // has just made. Reductions are in order on one lane, so a longer delay hides latency and jitter, never bandwidth.
 #include <vector>
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/schedule.hpp"
 

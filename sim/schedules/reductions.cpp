@@ -2,9 +2,7 @@
 
 #include <string>
 
-#include "models/spec/parallel.hpp"
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/schedules/host.hpp"
 
 namespace accosim {
@@ -95,8 +93,7 @@ OpRef Reductions::reduce(ProgramBuilder& program, const Bucket& bucket, OpRef fi
 
 /// All buckets, after the pass; and the counts.
 OpRef Reductions::fill(ProgramBuilder& program, OpRef computed) const {
-  Seconds copies;
-  for (const Bucket& bucket : buckets_) copies += copies_into(input_, bucket);
+  const Seconds copies = sum_of<Seconds>(buckets_, [&](const Bucket& bucket) { return copies_into(input_, bucket); });
   if (copies > Seconds{0})
     computed =
         program.compute(kComputeLane, cast_or(input_, "copy gradients into buckets", input_.costs.gradient_dtype),
@@ -116,8 +113,7 @@ OpRef Reductions::finish(ProgramBuilder& program) {
 void write_reduced(ProgramBuilder& program, const RuleInput& input, Reductions& reductions) {
   const bool every = input.spec.sync == Sync::kEveryMicroBatch, host = input.spec.offload_optimizer;
   const auto hooks_of = [&](bool copies) {
-    Hooks hooks;
-    hooks.after = reductions.hook(copies);
+    Hooks hooks{.after = reductions.hook(copies)};
     hooks.end = [&, copies](ProgramBuilder& each) {
       const OpRef reduced = reductions.finish(each), copied = copies ? reductions.copied() : OpRef{kComputeLane, -1};
       each.compute(kComputeLane, "wait for gradients", OpClass::kCopy, Seconds{0}, {reduced, copied});

@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/buckets.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -4,8 +4,6 @@
 #include <string>
 
 #include "models/price/partition.hpp"
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/schedules/host.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -3,7 +3,6 @@
 // every rank takes the whole step. The released code (fairscale, experimental/nn/data_parallel/gossip) has the slow
 // parameters and the momentum sharded over at most 32 ranks, in fp32: each shard is reduced to its owner, stepped and
 // broadcast, one after the other; a replica is a node.
-#include "models/spec/schedule.hpp"
 #include "sim/schedules/meetings.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <vector>
 
-#include "models/spec/schedule.hpp"
 #include "sim/schedules/meetings.hpp"
 #include "sim/schedules/replicas.hpp"
 #include "sim/schedules/schedule.hpp"
@@ -94,9 +93,7 @@ class Rounds {
 
   void run_until(int update) {
     if (update > done_ && std::ranges::any_of(awaited_, [](bool each) { return each; })) {
-      Hooks hooks;
-      hooks.first = await();
-      add_local_update(program_, input_, hooks);
+      add_local_update(program_, input_, Hooks{.first = await()});
       ++done_;
     }
     add_local_updates(program_, input_, update - done_);
@@ -116,8 +113,7 @@ class Rounds {
 
   /// Layers leave as the backward pass goes on.
   void add_sending_update(int now) {
-    Hooks hooks;
-    hooks.first = await();
+    Hooks hooks{.first = await()};
     hooks.last.stands = [&](int set, int tensor) {
       return tensor + 1 == static_cast<int>(input_.body.sets[set].tensors.size()) && sent_at(set) == now;
     };

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/spec/schedule_traits.hpp"
-#include "models/spec/training.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/buckets.hpp"
 #include "sim/schedules/reductions.hpp"

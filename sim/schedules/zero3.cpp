@@ -15,8 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/spec/device.hpp"
-#include "models/spec/schedule.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/bodies/write.hpp"
 #include "sim/schedules/delayed.hpp"
@@ -184,8 +182,7 @@ void Units::after_backward(ProgramBuilder& program, int unit, const MicroBatches
 
 Hooks Units::hooks(const MicroBatches& some) {
   begin();
-  Hooks hooks;
-  hooks.in_pieces = true;
+  Hooks hooks{.in_pieces = true};
   hooks.before.stands = [gathers = some.gathers](Pass pass, int, int tensor) {
     return tensor == 0 && (gathers || pass != Pass::kForward);
   };

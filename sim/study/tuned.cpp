@@ -11,16 +11,13 @@
 #include <string>
 #include <utility>
 
-#include "models/base/json.hpp"
 #include "models/base/stages.hpp"
 #include "models/read/check_schedules.hpp"
 #include "models/read/read_schedule.hpp"
 #include "models/spec/frameworks.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/per_sample.hpp"
-#include "sim/evaluation/resident.hpp"
 #include "sim/result/run.hpp"
 #include "sim/what_if/changes.hpp"
 
@@ -49,9 +46,7 @@ ScheduleSpec balanced_where_unlike(ScheduleSpec spec, const Scenario& scenario) 
 std::optional<ScheduleSpec> read_entry(const Scenario& scenario, Framework framework, JsonValue entry) {
   Training training = scenario.training;
   training.framework = framework;
-  Diagnostics diagnostics;
-  ScheduleSpec spec = read_schedule(entry, "", training, scenario.cluster, diagnostics);
-  return diagnostics.errors.empty() ? std::optional(std::move(spec)) : std::nullopt;
+  return schedule_of(entry, training, scenario.cluster);
 }
 
 /// What makes another framework's schedule run beside the scenario's own code: its optimizer and its host stay.
@@ -73,8 +68,7 @@ std::optional<Candidate> candidate_of(const Scenario& scenario, const ScheduleTr
   // Another framework would also split the model in its own way.
   const bool own = form.framework == scenario.training.framework;
   if (!own && model_ranks_of(scenario.training.parallel) > 1) return std::nullopt;
-  AddedSchedule added;
-  added.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form);
+  AddedSchedule added{.form = *form.form == '\0' ? traits.name : fmt::format("{}, {}", traits.name, form.form)};
   if (!own) added.set = sets_of(scenario, form.framework);
   added.entry = usual_entry(traits, added.form, dtypes);
   for (const JsonMember& key : form.keys) added.entry.members.push_back(key);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/base/json.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 #include "sim/study/tuned.hpp"
 #include "sim/sweep/hash.hpp"

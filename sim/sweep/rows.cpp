@@ -9,7 +9,6 @@
 #include "models/base/errors.hpp"
 #include "models/base/input_file.hpp"
 #include "models/base/reader.hpp"
-#include "models/base/text.hpp"
 #include "sim/result/metric_table.hpp"
 
 namespace accosim {
@@ -133,11 +132,7 @@ std::size_t index_on_grid(const Heading& heading, const Coordinates& point) {
 
 }  // namespace
 
-Metrics no_figures() {
-  Metrics none;
-  none.fit = {FitVerdict::kDoesNotFit, 0};
-  return none;
-}
+Metrics no_figures() { return Metrics{.fit = {FitVerdict::kDoesNotFit, 0}}; }
 
 bool same_sweep(const Heading& a, Heading b) {
   b.command = a.command;

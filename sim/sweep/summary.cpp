@@ -11,7 +11,6 @@
 #include "models/base/errors.hpp"
 #include "models/base/quantity.hpp"
 #include "models/base/statistics.hpp"
-#include "models/base/text.hpp"
 #include "sim/result/metric_table.hpp"
 
 namespace accosim {

@@ -9,7 +9,6 @@
 
 #include "build_info/project.hpp"
 #include "models/base/errors.hpp"
-#include "models/base/json.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
@@ -66,9 +65,7 @@ std::vector<std::pair<std::string, bool>> asked_for(const LoadedScenario& first,
   for (const LeftOutSchedule& each : first.left_out) {
     const auto names = [&](const std::string& word) { return word == each.label || word == each.name; };
     if (!any && std::ranges::none_of(words, names)) continue;
-    ScheduleSpec spec;
-    spec.name = each.name;
-    out.emplace_back(each.label, is_synchronous(spec));
+    out.emplace_back(each.label, is_synchronous(ScheduleSpec{.name = each.name}));
     const auto names_no_other = [&](const std::string& word) {
       const std::vector<ScheduleSpec>& others = first.scenario.schedules;
       return names(word) && std::ranges::none_of(others, [&](const ScheduleSpec& other) {

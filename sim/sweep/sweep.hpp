@@ -16,7 +16,7 @@ namespace accosim {
 struct Sweep {
   std::string scenario;  ///< its name or path
   std::vector<std::string>
-      set;  ///< "/pointer=value", set before the axes; inside of a part that an axis replaces, after it
+      set{};  ///< "/pointer=value", set before the axes; inside of a part that an axis replaces, after it
   std::vector<std::string> schedules;  ///< labels or names; empty: all
   Space space;
   bool fair = false;  ///< every point is compared with its parts alone and with the balanced baseline too

@@ -93,8 +93,7 @@ bool is_sweep(const std::string& text) {
 
 Sweep read_sweep(const std::string& text, const std::string& path) {
   JsonDocument document = parse_json(text, printable(path, 300), kMaxMeasuredValues);
-  Diagnostics diagnostics;
-  diagnostics.errors = std::move(document.errors);
+  Diagnostics diagnostics{.errors = std::move(document.errors)};
   Sweep sweep;
   if (document.whole || diagnostics.errors.empty()) {
     ObjectReader reader(document.root, "", diagnostics);

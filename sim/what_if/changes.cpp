@@ -6,8 +6,6 @@
 #include <numeric>
 #include <utility>
 
-#include "models/base/json.hpp"
-#include "models/base/reader.hpp"
 #include "models/spec/frameworks.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
@@ -55,9 +53,8 @@ std::optional<Alternative> divided(const Trial& trial, int divisor) {
     own = own || !group.accumulation_steps.empty();
     equal = equal && group.micro_batch_size == cluster.nodes.front().micro_batch_size;
   }
-  Alternative change;
-  change.text = equal ? fmt::format("micro_batch_size {}", cluster.nodes.front().micro_batch_size)
-                      : fmt::format("every micro_batch_size divided by {}", divisor);
+  Alternative change{.text = equal ? fmt::format("micro_batch_size {}", cluster.nodes.front().micro_batch_size)
+                                   : fmt::format("every micro_batch_size divided by {}", divisor)};
   change.text += own ? fmt::format(" with every gradient_accumulation_steps times {}", divisor)
                      : fmt::format(" with gradient_accumulation_steps {}", steps * divisor);
   change.set = work_settings(cluster);

@@ -9,7 +9,6 @@
 
 #include "models/base/stages.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/balance.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
@@ -166,10 +165,9 @@ class FairPlays {
  private:
   FairBaseline played(const Division& own, bool sizes) const {
     const RunResult play = run_schedule(own.scenario, own.spec, evaluations_);
-    FairBaseline result;
-    result.samples_per_update = play.samples_per_update;
-    result.update_time = play.update_time;
-    result.tokens_per_second = play.tokens_per_second;
+    FairBaseline result{.samples_per_update = play.samples_per_update,
+                        .update_time = play.update_time,
+                        .tokens_per_second = play.tokens_per_second};
     result.speedup = result.tokens_per_second / tokens_per_second_;
     result.fits = play.fits();
     result.spread = play.spread;

@@ -27,15 +27,15 @@ struct Share {
 
 /// The synchronous schedule on the same GPUs with its work balanced, or on the GPUs of one device alone.
 struct FairBaseline {
-  std::string label;  ///< "zero1 balanced at 7 and 3 micro-batches", "zero1 on 16 A100-SXM4-80GB alone"
-  std::string part;   ///< "16 A100-SXM4-80GB"; empty: all GPUs
-  std::string work;   ///< "7 and 3 micro-batches", "7 micro-batches of 4 and 3 of 2" where sizes are not as written
+  std::string label{};  ///< "zero1 balanced at 7 and 3 micro-batches", "zero1 on 16 A100-SXM4-80GB alone"
+  std::string part{};   ///< "16 A100-SXM4-80GB"; empty: all GPUs
+  std::string work{};   ///< "7 and 3 micro-batches", "7 micro-batches of 4 and 3 of 2" where sizes are not as written
   double samples_per_update = 0;
   Seconds update_time;
   double tokens_per_second = 0;
   double speedup = 1;  ///< per token, over the baseline as it is written
   bool fits = true;
-  std::vector<Share> shares;
+  std::vector<Share> shares{};
   bool as_written = false;  ///< no other division is faster: everybody's share is the one that is written
   Spread spread{};          ///< of the update time
 };
@@ -77,11 +77,11 @@ struct FairGain {
 
 /// Empty where all ranks are alike.
 struct FairComparison {
-  std::string schedule;  ///< that is balanced and played alone: "zero1, overlap grad reduce + param gather"
-  std::vector<FairBaseline> baselines;
-  std::vector<FairGain> gains;
-  std::vector<std::string> words;  ///< sentences: what each gain is due to, what each part is worth
-  std::optional<Adding> adding{};  ///< absent where there is one kind of GPU, or none alone has room
+  std::string schedule{};  ///< that is balanced and played alone: "zero1, overlap grad reduce + param gather"
+  std::vector<FairBaseline> baselines{};
+  std::vector<FairGain> gains{};
+  std::vector<std::string> words{};  ///< sentences: what each gain is due to, what each part is worth
+  std::optional<Adding> adding{};    ///< absent where there is one kind of GPU, or none alone has room
 };
 
 /// `results` are of compare(), at least one.

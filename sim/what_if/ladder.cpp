@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/base/json.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "sim/result/run.hpp"
 
@@ -79,13 +78,11 @@ ScheduleSpec serial_sharded(const Scenario& scenario, const ScheduleSpec& now) {
     if (is_serial_sharded(spec) && spec.gradient_dtype == now.gradient_dtype &&
         spec.parameter_dtype == now.parameter_dtype && spec.optimizer_dtype == now.optimizer_dtype)
       return spec;
-  ScheduleSpec spec;
-  spec.name = plain_sharded_schedule().name;
-  spec.parameter_dtype = now.parameter_dtype;
-  spec.gradient_dtype = now.gradient_dtype;
-  spec.reduce_dtype = now.reduce_dtype;
-  spec.optimizer_dtype = now.optimizer_dtype;
-  return spec;
+  return ScheduleSpec{.name = plain_sharded_schedule().name,
+                      .parameter_dtype = now.parameter_dtype,
+                      .gradient_dtype = now.gradient_dtype,
+                      .optimizer_dtype = now.optimizer_dtype,
+                      .reduce_dtype = now.reduce_dtype};
 }
 
 std::string shard(const Scenario& scenario, ScheduleSpec& now, const ScheduleSpec& to) {

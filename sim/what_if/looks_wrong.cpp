@@ -8,7 +8,6 @@
 
 #include "models/base/quantity.hpp"
 #include "models/base/text.hpp"
-#include "models/spec/device.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/what_if/warnings.hpp"

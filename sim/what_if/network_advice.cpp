@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/base/quantity.hpp"
-#include "models/base/reader.hpp"
 #include "models/collectives/nccl_node.hpp"
 #include "models/spec/fabrics.hpp"
 #include "sim/evaluation/crews.hpp"

@@ -9,10 +9,8 @@
 #include <utility>
 
 #include "models/base/stages.hpp"
-#include "models/base/text.hpp"
 #include "models/price/spread.hpp"
 #include "models/spec/constants.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/evaluation/crews.hpp"
 #include "sim/explain/explained_collectives.hpp"

@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/price/price.hpp"
 #include "models/spec/model_families.hpp"
-#include "models/spec/schedule_traits.hpp"
 #include "sim/evaluation/per_sample.hpp"
-#include "sim/evaluation/resident.hpp"
 #include "sim/knobs/settings.hpp"
 #include "sim/what_if/changes.hpp"
 

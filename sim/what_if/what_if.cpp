@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "models/base/statistics.hpp"
-#include "models/read/overrides.hpp"
 #include "models/read/scenario_tree.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evaluation/chosen.hpp"
@@ -85,8 +84,7 @@ std::vector<RunResult> with_bands(const std::vector<std::vector<RunResult>>& by_
       }
       return SeedBand{percentile(values, 0.5), percentile(values, 0.1), percentile(values, 0.9)};
     };
-    SeedBands bands;
-    bands.seeds = static_cast<int>(by_seed.size());
+    SeedBands bands{.seeds = static_cast<int>(by_seed.size())};
     bands.update_time = *band([](const RunResult& result) { return result.update_time.value; });
     bands.tokens_per_second = *band([](const RunResult& result) { return result.tokens_per_second; });
     bands.speedup = band([](const RunResult& result) { return result.speedup; });

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <tuple>
 
-#include "models/price/interval.hpp"
 #include "sim/evaluation/chosen.hpp"
 #include "sim/result/run.hpp"
 
@@ -42,8 +41,7 @@ Caveats caveats_of(const Contender& contender, const WinnerRule& rule) {
 }
 
 Standing standing_of(const std::vector<Contender>& contenders, const WinnerRule& rule) {
-  Standing standing;
-  standing.rule = rule;
+  Standing standing{.rule = rule};
   std::vector<std::size_t> order;  // from the highest score on
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     standing.caveats.push_back(caveats_of(contenders[i], rule));

@@ -47,12 +47,12 @@ Caveats caveats_of(const Contender& contender, const WinnerRule& rule);
 /// Who is the fastest, as indices of contenders.
 struct Standing {
   WinnerRule rule;
-  std::vector<Caveats> caveats;        ///< one a contender
-  std::vector<double> times;           ///< one a contender: so many times as fast as best(), 0 where it takes no part
-  std::optional<std::size_t> winner;   ///< the highest score without a caveat
-  std::optional<std::size_t> nearest;  ///< where nobody wins: of those that may fit the one of the fewest caveats
-  std::vector<std::size_t> faster;     ///< than best(), by more than kNoticeablyFaster: each with a caveat
-  std::optional<std::size_t> alike{};  ///< alike_of() them, where they are results
+  std::vector<Caveats> caveats{};        ///< one a contender
+  std::vector<double> times{};           ///< one a contender: so many times as fast as best(), 0 where it takes no part
+  std::optional<std::size_t> winner{};   ///< the highest score without a caveat
+  std::optional<std::size_t> nearest{};  ///< where nobody wins: of those that may fit the one of the fewest caveats
+  std::vector<std::size_t> faster{};     ///< than best(), by more than kNoticeablyFaster: each with a caveat
+  std::optional<std::size_t> alike{};    ///< alike_of() them, where they are results
 
   std::optional<std::size_t> best() const { return winner ? winner : nearest; }
 };

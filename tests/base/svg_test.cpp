@@ -16,11 +16,7 @@
 namespace accosim {
 namespace {
 
-std::vector<std::string> labels(const std::vector<Tick>& ticks) {
-  std::vector<std::string> result;
-  for (const Tick& tick : ticks) result.push_back(tick.label);
-  return result;
-}
+std::vector<std::string> labels(const std::vector<Tick>& ticks) { return mapped<std::string>(ticks, &Tick::label); }
 
 TEST(Axes, TicksAreRoundNumbers) {
   using Labels = std::vector<std::string>;
@@ -140,8 +136,7 @@ TEST(Svg, AllThatCanBeDrawnByHand) {
 TEST(Curves, NamesStandAtTheEndsALineApartAndInsideTheirPanel) {
   // A panel as high as half the width, 300 pixels, for 0 to 1. Without titles it begins at 14 + 12 - 6 = 20 and ends at
   // 320. Three that end at 0 would be at 320, so the upper two move up a line of 15 each.
-  CurvePanel panel;
-  panel.most_x = 10;
+  CurvePanel panel{.most_x = 10};
   const auto ends_at = [](const std::string& name, double y) {
     return ChartCurve{name, {}, {{0, 1}, {10, y}}, {}, {}};
   };

@@ -15,11 +15,7 @@
 namespace accocal {
 namespace {
 
-OptimizerOptions by_hand() {
-  OptimizerOptions options;
-  options.adamw = {0.5, 0.75, 1e-12, 0.1};
-  return options;
-}
+OptimizerOptions by_hand() { return OptimizerOptions{.adamw = {0.5, 0.75, 1e-12, 0.1}}; }
 
 TEST(AdamW, TwoStepsByHand) {
   // beta1 1/2, beta2 3/4, decay 0.1, rate 0.1, w = 1. The gradients 1 and 2 come as sums over 2 micro-batches: g =
@@ -79,8 +75,7 @@ TEST(AdamW, RestoreForgetsTheStepOrKeepsItsMoments) {
 }
 
 TEST(Sgd, MovesAgainstTheMeanGradient) {
-  OptimizerOptions options;
-  options.kind = OptimizerKind::kSgd;
+  OptimizerOptions options{.kind = OptimizerKind::kSgd};
   const std::vector<float> begin = {1, -2};
   ShardOptimizer optimizer(options, begin);
   optimizer.step(0.5, 0.25, std::vector<float>{4, 8});  // means 1 and 2
@@ -89,9 +84,7 @@ TEST(Sgd, MovesAgainstTheMeanGradient) {
 }
 
 TEST(LearningRate, RisesThenFallsAsACosine) {
-  OptimizerOptions options;
-  options.learning_rate = 8;
-  options.warmup = 0.2;
+  OptimizerOptions options{.learning_rate = 8, .warmup = 0.2};
   // Ten updates: the first two warm up, to half and to all of it; then cosine over eight, half-way at 0.6.
   EXPECT_DOUBLE_EQ(learning_rate_at(options, 0, 0.1), 4);
   EXPECT_DOUBLE_EQ(learning_rate_at(options, 0.1, 0.1), 8);

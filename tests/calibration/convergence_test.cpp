@@ -67,9 +67,7 @@ TEST(Convergence, EquivalenceNeedsTheWholeInterval) {
 }
 
 ConvergenceOptions small() {
-  ConvergenceOptions options;
-  options.seeds = 2;
-  options.updates = 40;
+  ConvergenceOptions options{.seeds = 2, .updates = 40};
   options.gpt.shape = {1, 16, 2, 16, 0};
   options.gpt.sequences = 2;
   options.gpt.held_out = 8;

@@ -444,8 +444,7 @@ TEST(LocalAlgorithms, FourBitsAreTheNearestOfFifteenNumbers) {
   for (std::uint64_t i = 0; i < 1000; ++i)
     values.push_back(static_cast<float>(std::exp(8 * uniform_of(mixed({i, 3})) - 8) * (i % 2 == 0 ? 3 : -3)));
   values[17] = 0;
-  double scale = 0;
-  for (const float value : values) scale = std::max(scale, std::abs(double{value}));
+  const double scale = largest<double>(values, [](const float value) { return std::abs(double{value}); });
   std::vector<std::int64_t> words(e3m0_words(values.size()));
   pack_e3m0(values, words);
   std::vector<float> sum(values.size(), 1);

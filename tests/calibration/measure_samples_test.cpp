@@ -20,12 +20,11 @@ TEST(MeasurePlan, TimesAreTheRings) {
 TEST(MeasurePlan, StaysInItsBudgetAndUsesIt) {
   Random random(11);
   for (int i = 0; i < 200; ++i) {
-    PlanInputs inputs;
-    inputs.ranks = random.integer(2, 16);
-    inputs.payload_rate = BytesPerSecond{random.uniform(1e6, 1e9)};
-    inputs.credit = random.integer(0, 1 << 20);
-    inputs.budget = Seconds{random.uniform(3, 60)};
-    inputs.quick = random.integer(0, 1) == 1;
+    PlanInputs inputs{.ranks = random.integer(2, 16),
+                      .payload_rate = BytesPerSecond{random.uniform(1e6, 1e9)},
+                      .credit = random.integer(0, 1 << 20),
+                      .budget = Seconds{random.uniform(3, 60)},
+                      .quick = random.integer(0, 1) == 1};
     const std::vector<Cell> plan = plan_cells(inputs);
     double time = 0;
     for (const Cell& cell : plan) {

@@ -20,8 +20,7 @@ LaunchOptions ranks_on_loopback(int ranks) { return {ranks, {}, Seconds{20}}; }
 /// What each rank reports; the test fails where one did not get there.
 std::vector<std::string> reports(const LaunchOptions& options, const RankBody& body) {
   const RankResults results = run_ranks(options, body);
-  std::vector<std::string> texts;
-  for (const RankEnd& end : results.ranks) texts.push_back(end.report);
+  std::vector<std::string> texts = mapped<std::string>(results.ranks, &RankEnd::report);
   for (const std::string& error : results.errors) ADD_FAILURE() << error;
   return texts;
 }

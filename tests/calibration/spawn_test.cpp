@@ -149,13 +149,11 @@ TEST(Spawn, ALauncherThatIsKilledTakesItsRanksAlong) {
 TEST(RingTransport, StrangersAreTurnedAway) {
   Network network = make_network({}, 2);
   const auto seat_of = [&](int rank) {
-    Seat seat;
-    seat.rank = rank;
-    seat.size = 2;
-    seat.listener = network.places[rank].listener.get();
-    seat.addresses = {network.places[0].address, network.places[1].address};
-    seat.job = 12345;
-    return seat;
+    return Seat{.rank = rank,
+                .size = 2,
+                .listener = network.places[rank].listener.get(),
+                .addresses = {network.places[0].address, network.places[1].address},
+                .job = 12345};
   };
   const Descriptor stranger(socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in to{};
@@ -196,9 +194,7 @@ TEST(Report, WhatIsOfSomethingElseIsABug) {
 
 TEST(RingTransport, ANeighbourThatIsGoneIsNamed) {
   Network network = make_network({}, 2);
-  Seat seat;
-  seat.size = 2;
-  seat.addresses = {network.places[0].address, network.places[1].address};
+  Seat seat{.size = 2, .addresses = {network.places[0].address, network.places[1].address}};
   Seat other = seat;
   seat.listener = network.places[0].listener.get();
   other.rank = 1;

@@ -186,14 +186,13 @@ TEST(RunJson, SaysTheAlgorithmsOwnOptions) {
 }
 
 TrainingResult result_by_hand() {
-  TrainingResult result;
-  result.ranks = 2;
-  result.tokens_per_sample = 10;
-  result.parameters = 7;
-  result.updates = {{Seconds{9}, 3, 4}, {Seconds{1}, 2, 4}, {Seconds{3}, 1, 8}};
-  result.held_out_loss = std::numeric_limits<double>::quiet_NaN();
-  result.spans = {{1, TrainingSpan::Lane::kCommunication, "all-gather", Seconds{0.5}, Seconds{0.75}, 2}};
-  return result;
+  return TrainingResult{
+      .ranks = 2,
+      .tokens_per_sample = 10,
+      .parameters = 7,
+      .updates = {{Seconds{9}, 3, 4}, {Seconds{1}, 2, 4}, {Seconds{3}, 1, 8}},
+      .held_out_loss = std::numeric_limits<double>::quiet_NaN(),
+      .spans = {{1, TrainingSpan::Lane::kCommunication, "all-gather", Seconds{0.5}, Seconds{0.75}, 2}}};
 }
 
 TEST(RunJson, LeavesTheFirstUpdateOutOfTheRates) {

@@ -27,19 +27,14 @@ inline std::vector<std::int32_t> random_text(const GptCase& c, Random& random) {
 
 template <typename Real>
 std::vector<double> widened(const std::vector<Real>& values) {
-  std::vector<double> all;
-  all.reserve(values.size());
-  for (const Real value : values) all.push_back(double_of(value));
-  return all;
+  return mapped<double>(values, [](const Real value) { return double_of(value); });
 }
 
 /// Away from the initial values, where gains are 1, biases 0 and mistakes in them could hide.
 template <typename Real>
 std::vector<Real> random_parameters(const GptShape& shape, Random& random) {
-  std::vector<Real> parameters;
-  for (const double p : initial_parameters(shape, random.bits()))
-    parameters.push_back(real_of<Real>(p + random.uniform(-0.2, 0.2)));
-  return parameters;
+  return mapped<Real>(initial_parameters(shape, random.bits()),
+                      [&](const double p) { return real_of<Real>(p + random.uniform(-0.2, 0.2)); });
 }
 
 /// With a gradient and a loss that begin at 0.

@@ -31,9 +31,7 @@ TEST(MeasureBench, FillsWithRandomValuesOfEachType) {
                                                              {Content::kFp16, kFp16Format},
                                                              {Content::kFp8, kE4m3Format}};
   for (const auto& [content, format] : types) {
-    Operand operand;
-    operand.bytes = 4096;
-    operand.content = content;
+    const Operand operand{.bytes = 4096, .content = content};
     std::vector<void*> at;
     const DeviceWork work{{operand}, [&](const std::vector<void*>& places, Stream& stream) {
                             at = places;
@@ -69,10 +67,7 @@ TEST(MeasureWork, EveryCaseOfATinyModelRuns) {
   for (const ElementType type : {ElementType::kBf16, ElementType::kFloat32}) {
     for (const KernelCase& one : step_kernels(model, 2, type)) EXPECT_TRUE(runs(work_of(one))) << text_of(one);
     for (int kind = 0; kind <= static_cast<int>(StepKernel::kCopy); ++kind) {
-      KernelCase one;
-      one.kind = static_cast<StepKernel>(kind);
-      one.type = type;
-      one.count = 33;
+      KernelCase one{.kind = static_cast<StepKernel>(kind), .type = type, .count = 33};
       if (is_flat(one.kind)) {
         EXPECT_TRUE(runs(work_of(one))) << text_of(one);
       }

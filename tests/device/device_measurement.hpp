@@ -23,40 +23,30 @@ inline Efforts tiny_efforts() {
 }
 
 inline Operand array(std::size_t bytes, bool fresh) {
-  Operand operand;
-  operand.bytes = bytes;
-  operand.content = Content::kFloat;
-  operand.fresh = fresh;
-  return operand;
+  return Operand{.bytes = bytes, .content = Content::kFloat, .fresh = fresh};
 }
 
 inline PlanSizes tiny_sizes() {
-  PlanSizes sizes;
-  sizes.first = {{{1, 8, 2, 4, 48}, "tiny"}};
-  sizes.sequences = {1};
-  sizes.step_sequences = {1, 2};
-  sizes.update_sequences = {1};
-  sizes.sweep = {512};
-  sizes.optimizer = {100};
-  sizes.copies = {256};
-  sizes.hold_blocks = {2};
-  sizes.stream_blocks = {2};
-  sizes.beside_bytes = 1024;
-  sizes.beside_elements = 64;
+  PlanSizes sizes{.first = {{{1, 8, 2, 4, 48}, "tiny"}},
+                  .sequences = {1},
+                  .update_sequences = {1},
+                  .step_sequences = {1, 2},
+                  .sweep = {512},
+                  .optimizer = {100},
+                  .copies = {256},
+                  .hold_blocks = {2},
+                  .stream_blocks = {2},
+                  .beside_bytes = 1024,
+                  .beside_elements = 64};
   sizes.off_tile = sizes.other_types = false;
   return sizes;
 }
 
 /// The document.
 inline std::string measured_text(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {
-  MeasureSetting setting;
-  setting.bench = tiny_bench();
-  setting.efforts = tiny_efforts();
-  setting.clock = [] { return Seconds{0}; };
+  MeasureSetting setting{.bench = tiny_bench(), .efforts = tiny_efforts(), .clock = [] { return Seconds{0}; }};
   setting.say = [](const std::string&) {};
-  DeviceMeasureOptions options;
-  options.only = only;
-  return measure_plan(make_device_plan(sizes), setting, options, {});
+  return measure_plan(make_device_plan(sizes), setting, DeviceMeasureOptions{.only = only}, {});
 }
 
 inline Json measured(const std::string& only = "", const PlanSizes& sizes = tiny_sizes()) {

@@ -167,8 +167,7 @@ TEST(DevicePlan, AQuickOneHasLittleOfEveryKind) {
 }
 
 TEST(DevicePlan, CountsTheBytesOfItsFormulas) {
-  KernelCase one;
-  one.type = ElementType::kBf16;
+  KernelCase one{.type = ElementType::kBf16};
   one.shape = {2, 8, 6, 3};  // 16 tokens of 6 features, 3 heads
   one.kind = StepKernel::kNormBackward;
   EXPECT_EQ(bytes_of(one), 4 * 6 * 16 * 2);
@@ -203,10 +202,7 @@ struct Laboratory {
   }
   /// Takes `cost` and is refused where it would not end in time, as a bench refuses.
   MeasureItem item(const std::string& name, double cost, const std::function<void(bool)>& also = {}) {
-    MeasureItem made;
-    made.text = name;
-    made.group = "things";
-    made.keys = {{"what", "kernel"}, {"kernel", name}};
+    MeasureItem made{.text = name, .group = "things", .keys = {{"what", "kernel"}, {"kernel", name}}};
     made.measure = [this, name, cost, also](Seconds most, bool again) -> std::optional<ItemTimes> {
       if (also) also(again);
       if (cost > most.value) return std::nullopt;

@@ -354,10 +354,7 @@ constexpr auto kCompute = TrainingSpan::Lane::kCompute;
 constexpr auto kCommunication = TrainingSpan::Lane::kCommunication;
 
 Spans lane_of(const TrainingResult& result, int rank, TrainingSpan::Lane lane) {
-  Spans own;
-  for (const TrainingSpan& span : result.spans)
-    if (span.rank == rank && span.lane == lane) own.push_back(span);
-  return own;
+  return matching(result.spans, [&](const TrainingSpan& span) { return span.rank == rank && span.lane == lane; });
 }
 
 // Do any micro-batch and any part of the communication of one rank overlap?

@@ -54,9 +54,7 @@ class OnDevice {
     return {begin, begin + static_cast<std::ptrdiff_t>(count_)};
   }
   Values values() const {
-    Values values;
-    for (const Real& value : bits()) values.push_back(double_of(value));
-    return values;
+    return mapped<double>(bits(), [](const Real& value) { return double_of(value); });
   }
 
  private:

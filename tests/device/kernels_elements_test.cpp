@@ -83,9 +83,8 @@ TYPED_TEST(Kernels, AdamW) {
     expect_near<float>("master", master.values(), w, w_bound);
     expect_near<float>("m", first.values(), m, m_bound);
     expect_near<float>("v", second.values(), v, v_bound);
-    std::vector<Real> copied;
-    for (const double value : master.values()) copied.push_back(real_of<Real>(value));
-    expect_same(parameters.bits(), copied);
+    expect_same(parameters.bits(),
+                mapped<Real>(master.values(), [](const double value) { return real_of<Real>(value); }));
   }
 }
 

@@ -81,7 +81,7 @@ Options options_of(int argc, char** argv) {
 /// What one parser is given: the seeds themselves, or mutated ones.
 struct Inputs {
   const Parser* parser = nullptr;
-  std::vector<Seed> seeds;
+  std::vector<Seed> seeds{};
   std::uint64_t seed = 0, mutated = 0;  ///< mutated: how many; 0: the seeds as they are
 
   std::uint64_t count() const { return mutated > 0 ? mutated : seeds.size(); }
@@ -194,8 +194,7 @@ Found findings_of(const Options& options, const char* program, const Inputs& inp
 }
 
 Inputs inputs_of(const Options& options, const Parser& parser, std::size_t number_of_parsers) {
-  Inputs inputs;
-  inputs.parser = &parser;
+  Inputs inputs{.parser = &parser};
   if (!options.files.empty()) {
     for (const std::string& file : options.files) inputs.seeds.push_back({file, text_of(file)});
     return inputs;

@@ -115,8 +115,7 @@ Descriptor listener(Address& address) {
 
 /// A stranger says the text to a rank that waits for another one, and closes the connection.
 void read_hello(const std::string& text) {
-  Seat seat;
-  seat.size = 2;
+  Seat seat{.size = 2};
   seat.addresses.resize(2);
   seat.job = 0x1122334455667788;
   seat.timeout = Seconds{0.002};

@@ -39,10 +39,9 @@ void compare(const auto& found, const char* right, const auto& read) {
 void compare_settings(const JsonDocument& document) {
   const RecordedSettings found = read_recorded_settings(document);
   require(differing_settings(found, found).differ.empty(), "settings that differ from themselves");
-  Differences differences;
-  differences.settings =
-      differing_settings(found, read_recorded_settings(parse_json(seed_named("recorded", "results.json"), "right")));
-  show(differences, false);
+  show(Differences{.settings = differing_settings(
+                       found, read_recorded_settings(parse_json(seed_named("recorded", "results.json"), "right")))},
+       false);
 }
 
 void read_recorded(const std::string& text) {

@@ -118,9 +118,7 @@ TEST(AccocalStep, ParametersAddUpToTheModelsAndActivationsAreWhatIsKept) {
     for (const Operator& op : layer.operators) parameters += op.parameters;
   EXPECT_DOUBLE_EQ(parameters, static_cast<double>(parameter_count(model)));
   const auto kept = [](const Layer& layer) {
-    double bytes = 0;
-    for (const Operator& op : layer.operators) bytes += op.activations.value;
-    return bytes;
+    return sum_of<double>(layer.operators, [](const Operator& op) { return op.activations.value; });
   };
   // 16 streams of t d and the square in 2 bytes; mean and scale of two norms in 4.
   EXPECT_DOUBLE_EQ(kept(layers[1]), 2 * (16 * t * d + square) + 2 * 2 * 4 * t);
@@ -150,8 +148,7 @@ TEST(AccocalStep, AMicroBatchOnAMeasuredDeviceIsTheSumOfItsKernels) {
 }
 
 TEST(AccocalStep, ItsOptimizerIsPricedByItsTableInItsDtype) {
-  Costs costs;
-  costs.implementation = Implementation::kAccocal;
+  Costs costs{.implementation = Implementation::kAccocal};
   Device device = sample_device();
   device.adamw_time_per_parameter = Seconds{1e-12};
   device.kernels = std::vector<KernelTable>{

@@ -106,13 +106,12 @@ TEST(Constants, EachMistakeIsToldAtItsPlace) {
 }
 
 LinkFit random_fit(bool between, const std::string& kind, Random& random) {
-  LinkFit fit;
-  fit.between_nodes = between;
-  fit.sources = {"somebody", "nobody"};
-  fit.large = {40, 0.1, 0, 0.3, 0.12};
-  fit.small = {20, 0.1, 0, 0.3, 0.11};
-  fit.least = 1024;
-  fit.most = 1e9;
+  LinkFit fit{.between_nodes = between,
+              .large = {40, 0.1, 0, 0.3, 0.12},
+              .small = {20, 0.1, 0, 0.3, 0.11},
+              .least = 1024,
+              .most = 1e9,
+              .sources = {"somebody", "nobody"}};
   const auto micro = [&] { return Seconds{1e-6 * std::pow(10, random.uniform(-1, 2))}; };
   const auto share = [&] { return random.uniform(0.01, 1); };
   if (between) {

@@ -150,13 +150,12 @@ TEST(Experts, FlopsOfATokenAreThoseOfPublishedTables) {
 /// A layer of random sizes.
 struct Case {
   Model model;
-  Workload workload;
-  double tokens, h, f, experts, k, shared, rows;
+  Workload workload{};
+  double tokens{}, h{}, f{}, experts{}, k{}, shared{}, rows{};
   Layer layer() const { return layers_of(model, workload)[1]; }
 };
 Case random_case(Random& random, Implementation code) {
-  Case c;
-  c.model = llama(1, 64 * random.integer(1, 9), 4, 4, 128, 1000);
+  Case c{.model = llama(1, 64 * random.integer(1, 9), 4, 4, 128, 1000)};
   c.model.family = "qwen2_moe";
   Experts& experts = c.model.experts;
   experts.count = 8 * random.integer(1, 8);

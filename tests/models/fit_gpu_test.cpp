@@ -119,10 +119,8 @@ TEST_F(FitGpu, TablesAreOfWhatAStepIsPricedBy) {
 TEST_F(FitGpu, AStepOutsideTheMeasuredShapesSaysSo) {
   const auto extrapolated = [&](double width, double sequences, double context) {
     const AccocalSizes sizes = gpt_sizes(2, width, sequences, context);
-    Model model;
-    model.max_position_embeddings = 1024;
-    RankKind kind;
-    kind.device = invented().device;
+    Model model{.max_position_embeddings = 1024};
+    RankKind kind{.device = invented().device};
     kind.workload.implementation = Implementation::kAccocal;
     kind.bill = bill_of(accocal_layers(model, sizes, Dtype::kBf16), kind.device, kind.workload.compute);
     return fit_use(kind).extrapolated;

@@ -26,11 +26,7 @@ namespace accosim {
 namespace {
 
 Device device_named(const std::string& name, double power) {
-  Device d;
-  d.name = name;
-  d.architecture = "test";
-  d.sm_count = 100;
-  d.power = power;
+  Device d{.name = name, .architecture = "test", .sm_count = 100, .power = power};
   d.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{300e12};
   d.peak[static_cast<std::size_t>(Dtype::kFp8)] = FlopsPerSecond{600e12};
   d.memory_bandwidth = BytesPerSecond{2e12};
@@ -39,17 +35,15 @@ Device device_named(const std::string& name, double power) {
 }
 
 GemmFit truth() {
-  GemmFit fit;
-  fit.peak_fraction = 0.7;
-  fit.reference_power = 400;
-  fit.streaming = 0.8;
-  fit.square_tile = 0.9;
-  fit.narrow_tile = 0.6;
-  fit.quantisation = 0.8;
-  fit.exposed_result = 0.3;
-  fit.k_fill = 30;
-  fit.fixed = Seconds{5e-6};
-  return fit;
+  return GemmFit{.peak_fraction = 0.7,
+                 .reference_power = 400,
+                 .streaming = 0.8,
+                 .square_tile = 0.9,
+                 .narrow_tile = 0.6,
+                 .quantisation = 0.8,
+                 .exposed_result = 0.3,
+                 .k_fill = 30,
+                 .fixed = Seconds{5e-6}};
 }
 
 /// What a device of these constants would measure, with a log-uniform error of at most `noise`.
@@ -254,10 +248,7 @@ TEST(WriteProfile, TouchesOnlyWhatWasFitted) {
     "attention": {"forward_fraction": 0.5, "backward_fraction": 0.4, "inherited": true},
     "sources": {"/gemm/bf16": "my samples", "/gemm/fp32": "mine too", "/attention": "a relative's"}})";
   const Device device = load_device(scratch.write("a.json", text));
-  KernelFit attention;
-  attention.architecture = "test";
-  attention.what = "attention";
-  attention.attention = *device.attention;
+  KernelFit attention{.architecture = "test", .what = "attention", .attention = *device.attention};
   attention.attention.forward_fraction = 0.55;
   attention.by = {{"me a", {}}};
   const auto written = [&](const std::vector<KernelFit>& fits) {

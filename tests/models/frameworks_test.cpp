@@ -23,8 +23,7 @@ ScheduleSpec spec_of(const char* name, Framework framework,
                      std::vector<std::string>* errors = nullptr) {
   JsonValue value = json_object({{"name", name}});
   for (const auto& [key, text] : keys) value.set(key, json_text(text, {}));
-  Training training;
-  training.framework = framework;
+  Training training{.framework = framework};
   Cluster cluster;
   cluster.nodes.resize(1);
   cluster.nodes[0].gpus = gpus;
@@ -122,9 +121,7 @@ TEST(Frameworks, Zero2TakesTheKeysOfTheProgramThatItsFrameworkRuns) {
 std::vector<std::string> errors_of(const std::string& text, Framework framework = Framework::kPytorch,
                                    Implementation implementation = Implementation::kEager) {
   JsonValue json = parse_json(text, "").root;
-  Training training;
-  training.framework = framework;
-  training.implementation = implementation;
+  Training training{.implementation = implementation, .framework = framework};
   Diagnostics diagnostics;
   read_schedule(json, "", training, std::nullopt, diagnostics);
   return diagnostics.errors;
@@ -222,8 +219,7 @@ TEST(Frameworks, WhatTheyDoNotHaveIsRefused) {
 TEST(Frameworks, ASizeOfTheUsersIsThatOfAllBucketsWhereTheFirstHasNoneOfItsOwn) {
   const auto first_of = [](Framework framework) {
     JsonValue value = json_object({{"name", "zero1"}, {"overlap", "backward"}, {"bucket_cap_mb", 25}});
-    Training training;
-    training.framework = framework;
+    Training training{.framework = framework};
     Diagnostics diagnostics;
     return read_schedule(value, "", training, std::nullopt, diagnostics).first_bucket.value / kMiB;
   };

@@ -18,22 +18,22 @@
 #include "models/read/load.hpp"
 #include "models/spec/kernel_table.hpp"
 #include "models/spec/scenario_error.hpp"
+#include "tests/support/holds.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
 
 /// 100 multiprocessors of 1 TFLOP/s each at a fraction of 0.5, 1 TB/s achieved; every other constant neutral.
 Device plain_device() {
-  Device d;
-  d.name = "plain";
+  Device d{.name = "plain"};
   d.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{200e12};
   d.memory_bandwidth = BytesPerSecond{2e12};
   d.memory_efficiency = 0.5;
   d.sm_count = 100;
-  GemmFit fit;
-  fit.peak_fraction = 0.5;
+  GemmFit fit{.peak_fraction = 0.5};
   fit.square_tile = fit.narrow_tile = 0.5;
   d.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
   return d;
@@ -380,9 +380,7 @@ TEST(KernelTable, LeavesEachInnerSampleOut) {
 
 TEST(KernelTable, OfSeveralTheOneOfTheNearestRowsIsAsked) {
   Device device = load_device("H100-SXM");
-  KernelTable softmax;
-  softmax.kernel = StepKernel::kSoftmaxForward;
-  softmax.dtype = Dtype::kBf16;
+  KernelTable softmax{.kernel = StepKernel::kSoftmaxForward, .dtype = Dtype::kBf16};
   for (const double rows : {128.0, 1024.0}) {
     softmax.rows = rows;
     softmax.times = {{1000, Seconds{rows * 1e-6}}};
@@ -418,19 +416,16 @@ TEST(KernelTable, PeopleAreToldHowTheBytesOfEveryKernelAreCounted) {
 
 /// A fit of twenty samples, whose weight is 20 / (20 + 20) = 1/2.
 KernelFit fit_of(const std::string& architecture, Dtype dtype, double peak_fraction) {
-  KernelFit fit;
-  fit.architecture = architecture;
-  fit.dtypes = {dtype};
-  fit.in.samples = 20;
-  fit.gemm = gemm_of({peak_fraction, 0.85 * std::exp(0.07), 0.95, 0.6, 0.7, 0.3, 20, 4e-6}, 400);
+  KernelFit fit{.architecture = architecture,
+                .dtypes = {dtype},
+                .gemm = gemm_of({peak_fraction, 0.85 * std::exp(0.07), 0.95, 0.6, 0.7, 0.3, 20, 4e-6}, 400),
+                .in = {.samples = 20}};
   fit.gemm.quality = {0.08, 20, 1e9, 1e12, false};
   return fit;
 }
 
 Device device_of(const std::string& architecture) {
-  Device d;
-  d.architecture = architecture;
-  d.power = 300;
+  Device d{.architecture = architecture, .power = 300};
   d.peak[static_cast<std::size_t>(Dtype::kFp32)] = FlopsPerSecond{20e12};
   d.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{300e12};
   return d;
@@ -472,9 +467,7 @@ TEST(PooledKernels, FillOnlyWhatIsMissing) {
   Device device = device_of("other");
   const GemmFit own = gemm_of({0.5, 0.8, 0.9, 0.6, 0.7, 0.3, 20, 4e-6}, 0);
   device.gemm[static_cast<std::size_t>(Dtype::kFp32)] = own;
-  KernelFit attention;
-  attention.architecture = "one";
-  attention.attention.forward_fraction = 0.6;
+  const KernelFit attention{.architecture = "one", .attention = {.forward_fraction = 0.6}};
   const Device filled = with_pooled(device, {fit_of("one", Dtype::kBf16, 0.7), attention});
   EXPECT_EQ(filled.gemm[static_cast<std::size_t>(Dtype::kFp32)], own);
   EXPECT_TRUE(filled.gemm[static_cast<std::size_t>(Dtype::kBf16)]);
@@ -586,13 +579,8 @@ TEST_F(Releases, TheJumpFromLowLatencyToSimpleMoves) {
 }
 
 TEST_F(Releases, WhatIsNoReleaseIsRefused) {
-  try {
-    published(R"(, "releases": ["3.1"])");
-    FAIL();
-  } catch (const ScenarioError& error) {
-    EXPECT_NE(std::string(error.what()).find("\"3.1\" is no release of NCCL; write some like \"2.18\""),
-              std::string::npos);
-  }
+  EXPECT_TRUE(holds(thrown_by<ScenarioError>([&] { published(R"(, "releases": ["3.1"])"); }),
+                    "\"3.1\" is no release of NCCL; write some like \"2.18\""));
 }
 
 }  // namespace

@@ -18,10 +18,9 @@ Read read(const std::string& text) {
   JsonDocument document = parse_json(text, "config.json");
   EXPECT_TRUE(document.errors.empty());
   Diagnostics diagnostics;
-  Read out;
-  out.model = read_model(document.root, "", diagnostics);
-  out.errors = diagnostics.errors;
-  out.tree = write_json(document.root);
+  Read out{.model = read_model(document.root, "", diagnostics),
+           .errors = diagnostics.errors,
+           .tree = write_json(document.root)};
   EXPECT_EQ(out.model.has_value(), out.errors.empty());
   return out;
 }

@@ -55,8 +55,7 @@ TEST(ImportNcclTests, TakesTheOutOfPlaceTimesAndCountsRanksAndHosts) {
   EXPECT_EQ(one.samples[0].bytes, Bytes{1048576});
   EXPECT_DOUBLE_EQ(one.samples[0].time.value, 100e-6);
   EXPECT_TRUE(one.notes.empty());
-  NcclTestsOptions in_place;
-  in_place.in_place = true;
+  NcclTestsOptions in_place{.in_place = true};
   EXPECT_DOUBLE_EQ(imported(text, in_place).samples.at(0).time.value, 50e-6);
 }
 
@@ -155,9 +154,7 @@ TEST(ImportNcclTests, WhatLaunchersPutBeforeEachLineIsPassedOver) {
 
 TEST(ImportNcclTests, RowsAreKnownWithoutTheirHeading) {
   // What is left where somebody has kept the rows alone: the columns are the usual ones.
-  NcclTestsOptions options;
-  options.ranks = 4;
-  options.nodes = 2;
+  NcclTestsOptions options{.ranks = 4, .nodes = 2};
   ASSERT_EQ(imported(kRow, options).samples.size(), 1u);
   EXPECT_DOUBLE_EQ(imported(kRow, options).samples[0].time.value, 100e-6);
   // A heading with the time of day has two words more in each row.
@@ -195,8 +192,7 @@ TEST(ImportNcclTests, AllThatIsMissingIsAskedForAtOnce) {
             "log.txt:3: left out: does not say of which collective, on how many ranks and on how many nodes; write "
             "--collective all_reduce --ranks N --nodes N");
   EXPECT_EQ(one.notes[1], "log.txt: busbw is 1.4995 times algbw, as in an all_reduce on 4 ranks");
-  NcclTestsOptions options;
-  options.ranks = 4;
+  NcclTestsOptions options{.ranks = 4};
   EXPECT_TRUE(holds(imported(kHeading + kRow, options).notes.at(0), "how many nodes; write --nodes N"));
   // Each process for itself.
   const std::string alone =
@@ -239,8 +235,7 @@ TEST(ImportNcclTests, RanksAndCollectiveCanBeSaid) {
   const NcclTestsImport without = imported(kHeading + kRow, {}, "log.txt");
   EXPECT_EQ(without.samples.size(), 0u);
   EXPECT_TRUE(holds(without.notes.at(0), "--collective"));
-  NcclTestsOptions options;
-  options.collective = "all_reduce";
+  NcclTestsOptions options{.collective = "all_reduce"};
   EXPECT_TRUE(holds(imported(kHeading + kRow, options, "log.txt").notes.at(0), "--ranks"));
   options.ranks = 4;
   options.nodes = 1;
@@ -320,17 +315,14 @@ TEST(ImportNcclTests, NonsenseIsRefused) {
   EXPECT_THROW(imported(""), ScenarioError);
   EXPECT_THROW(imported("hello\n12 13\n"), ScenarioError);
   EXPECT_THROW(imported(std::string(5000000, 'x')), ScenarioError);
-  NcclTestsOptions options;
-  options.fabric = "a,b";
+  NcclTestsOptions options{.fabric = "a,b"};
   EXPECT_THROW(imported(kRanks, options), ScenarioError);
 }
 
 /// Samples of a cluster "here", of two nodes with 8 GPUs.
 std::vector<MeasuredCollective> read_here(const std::string& text) {
-  Cluster cluster;
-  cluster.name = "here";
-  cluster.nodes = {sample_nodes(2, 8)};
-  return read_collective_samples(text, "s.csv", {std::make_shared<const Cluster>(cluster)});
+  return read_collective_samples(
+      text, "s.csv", {std::make_shared<const Cluster>(Cluster{.name = "here", .nodes = {sample_nodes(2, 8)}})});
 }
 
 const std::string kColumns = "source,fabric,collective,ranks,nodes,bytes,time_us";
@@ -388,11 +380,8 @@ TEST(CollectiveSamples, NameTheReleaseOfNccl) {
 }
 
 TEST(WriteLinks, ReplacesConstantsAndKeepsTheRest) {
-  LinkFit fit;
-  fit.intra.kind = "nvswitch";
-  fit.intra.efficiency = 0.71234567;
-  fit.intra.latency = Seconds{3e-6};
-  fit.large.samples = 12;
+  const LinkFit fit{.intra = {.kind = "nvswitch", .efficiency = 0.71234567, .latency = Seconds{3e-6}},
+                    .large = {.samples = 12}};
   const std::string cluster =
       R"({"schema": "accosim.cluster/1", "name": "c", "nodes": [{"count": 1, "gpus": 8, "device": "A100-SXM4-80GB",
           "intra": {"kind": "nvswitch", "bandwidth": "300 GB/s", "efficiency": 0.5}}]})";

@@ -244,9 +244,7 @@ TEST(Layers, OfSixBlocksEverySecondIsRecomputed) {
     EXPECT_EQ(backward_flops(layers[block]), 12288000 + (again ? 5652480 + 393216 : 0)) << block;
     EXPECT_EQ(activations(layers[block]), again ? 2.0 * 96 * 64 : activations(whole)) << block;
     const auto kernels = [](const Layer& layer, int Operator::*of) {
-      int sum = 0;
-      for (const Operator& op : layer.operators) sum += op.*of;
-      return sum;
+      return sum_of<int>(layer.operators, [&](const Operator& op) { return op.*of; });
     };
     EXPECT_EQ(kernels(layers[block], &Operator::backward_kernels),
               kernels(whole, &Operator::backward_kernels) + (again ? kernels(whole, &Operator::forward_kernels) : 0));
@@ -278,8 +276,7 @@ TEST(Layers, RecomputedBlocksAreCountedOnARankAndTheFirstOnesInAChunk) {
   const Model m = llama(12, 64, 8, 2, 100, 10);
   Workload w{3, 32};
   w.recompute = Recompute::kFull;
-  ModelShare share;
-  share.stage = 1;
+  ModelShare share{.stage = 1};
   share.stages = share.chunks = 2;
   const auto recomputed = [&](RecomputedBlocks blocks) {
     w.recomputed_blocks = blocks;

@@ -217,9 +217,7 @@ Scenario on_stages(const std::vector<double>& slowdowns, int blocks, int chunks 
 }
 
 Seconds slowest(const Costs& costs) {
-  Seconds most{0};
-  for (const RankKind& kind : costs.kinds) most = std::max(most, kind.forward + kind.backward);
-  return most;
+  return largest<Seconds>(costs.kinds, [](const RankKind& kind) { return kind.forward + kind.backward; });
 }
 
 Costs priced(const Scenario& scenario) { return price(scenario, scenario.schedules[0]); }

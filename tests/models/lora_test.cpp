@@ -89,8 +89,7 @@ TEST(Lora, OneMatrixHasOneAdapter) {
 }
 
 TEST(Lora, RanksThatSplitAProductHaveAPartOfOneMatrix) {
-  ModelShare half;
-  half.tensor = 2;
+  const ModelShare half{.tensor = 2};
   const Layer layer = layers_of(load_model("llama-3-8b"), with({16, {kQuery, kDown}}), half)[1];
   EXPECT_EQ(find(layer, "qkv adapters").parameters, 16 * (4096 + 2048));
   EXPECT_EQ(find(layer, "qkv adapters").alike, 16 * 4096);

@@ -24,9 +24,7 @@ Layer head(Loss loss, int chunks = 0, Implementation code = Implementation::kEag
 }
 
 double workspace(const Layer& layer) {
-  double most = 0;
-  for (const Operator& op : layer.operators) most = std::max(most, op.workspace.value);
-  return most;
+  return largest<double>(layer.operators, [](const Operator& op) { return op.workspace.value; });
 }
 
 TEST(Loss, AChunkedOneComputesItsLogitsTwiceAndHoldsAChunk) {

@@ -15,13 +15,11 @@
 namespace accosim {
 namespace {
 
+using enum MemoryUse;
+
 constexpr double kGb = 1e9;
 
-ScheduleSpec spec_of(const std::string& name) {
-  ScheduleSpec s;
-  s.name = name;
-  return s;
-}
+ScheduleSpec spec_of(const std::string& name) { return ScheduleSpec{.name = name}; }
 
 double gigabytes(const char* method) { return memory_formula(method, 7.5e9, 64).value / kGb; }
 
@@ -42,7 +40,7 @@ TEST(MemoryFormula, GivesEveryRowOfTable1) {
 
 TEST(MemoryFormula, FollowsTheKeysThatShardOrDelayOrMoveStates) {
   const auto bytes = [](const ScheduleSpec& spec) { return memory_formula(spec, 1, 4, 8).value; };
-  ScheduleSpec spec = spec_of("pipesgd");
+  ScheduleSpec spec{.name = "pipesgd"};
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 2 + 12);
   spec.delay = 3;
   EXPECT_DOUBLE_EQ(bytes(spec), 2 + 2 + 3 * 2 + 12);
@@ -95,23 +93,19 @@ Layers three_layers() {
   const double parameters[] = {500, 300, 200};
   const double kept[] = {10, 20, 40};
   for (std::size_t i = 0; i < 3; ++i) {
-    Operator op;
-    op.parameters = parameters[i];
-    op.tensors = {parameters[i] - 100, 100};
-    op.activations = Bytes{kept[i]};
+    Operator op{.parameters = parameters[i], .tensors = {parameters[i] - 100, 100}, .activations = Bytes{kept[i]}};
     layers[i].edit().operators.push_back(op);
   }
   layers[2].edit().operators[0].workspace = Bytes{100};
   return layers;
 }
 
-Device device() {
-  Device d;
-  d.reserved_memory = Bytes{7};
-  return d;
-}
+Device device() { return Device{.reserved_memory = Bytes{7}}; }
 
 double part(const MemoryParts& memory, MemoryUse use) { return memory.part(use).value; }
+void expect_parts(const MemoryParts& memory, const std::vector<std::pair<MemoryUse, double>>& parts) {
+  for (const auto& [use, bytes] : parts) EXPECT_EQ(part(memory, use), bytes) << name_of(use);
+}
 
 /// Three layers on 4 ranks; two micro-batches an update, so that gradients stay from one to the next.
 MemoryParts resident(const ScheduleSpec& spec, const Layers& layers = three_layers(), int shards = 4, int steps = 2) {
@@ -120,13 +114,10 @@ MemoryParts resident(const ScheduleSpec& spec, const Layers& layers = three_laye
 
 TEST(ResidentMemory, PlainDdpHoldsWholeStates) {
   const MemoryParts m = resident(spec_of("ddp"));
-  EXPECT_EQ(part(m, MemoryUse::kParameters), 2000);
-  EXPECT_EQ(part(m, MemoryUse::kGradients), 2000);
-  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 12000);
-  EXPECT_EQ(part(m, MemoryUse::kActivations), 30);     // of the layers before the head
-  EXPECT_EQ(part(m, MemoryUse::kLogitsAndLoss), 140);  // kept by the head, and what its backward needs
-  EXPECT_EQ(part(m, MemoryUse::kReserved), 7);
-  EXPECT_EQ(part(m, MemoryUse::kCommunicationBuffer), 0);
+  expect_parts(m, {{kParameters, 2000}, {kGradients, 2000}, {kOptimizerStates, 12000}});
+  EXPECT_EQ(part(m, kActivations), 30);     // of the layers before the head
+  EXPECT_EQ(part(m, kLogitsAndLoss), 140);  // kept by the head, and what its backward needs
+  expect_parts(m, {{kReserved, 7}, {kCommunicationBuffer, 0}});
   EXPECT_EQ(m.allocated().value, 2000 + 2000 + 12000 + 30 + 140);
   // Gradients are freed after each update, parameters and states never: 13 % of 2000 + 30 + 140.
   EXPECT_EQ(m.lasting().value, 2000 + 12000);
@@ -139,36 +130,30 @@ TEST(ResidentMemory, OfShardsInANodeOnlyTheStatesAreThoseOfTheNode) {
   // 1000 parameters over the 2 ranks of a node, of 4 ranks in all: 12 bytes of states for 500, whole parameters and
   // gradients, and a bucket of at most 2 x 10 bytes. Where a node has one rank all states are there, and the bucket is
   // too, as gradients are reduced between nodes; a rank that is alone has none.
-  ScheduleSpec s = spec_of("zero1");
-  s.island = Island::kNode;
-  s.overlap = Overlap::kBackward;
-  s.buckets = Buckets::kTensors;
-  s.bucket_cap = Bytes{10};
+  const ScheduleSpec s{.name = "zero1",
+                       .overlap = Overlap::kBackward,
+                       .buckets = Buckets::kTensors,
+                       .bucket_cap = Bytes{10},
+                       .island = Island::kNode};
   const auto of = [&](int shards, int ranks) {
     return resident_memory({s, three_layers(), device(), shards, 2, false, false, 1, ranks});
   };
-  EXPECT_EQ(part(of(2, 4), MemoryUse::kOptimizerStates), 12 * 500);
-  EXPECT_EQ(part(of(2, 4), MemoryUse::kParameters), 2000);
-  EXPECT_EQ(part(of(2, 4), MemoryUse::kGradients), 2000);
-  EXPECT_EQ(part(of(2, 4), MemoryUse::kGradientBuckets), 20);
-  EXPECT_EQ(part(of(1, 4), MemoryUse::kOptimizerStates), 12 * 1000);
-  EXPECT_EQ(part(of(1, 4), MemoryUse::kGradientBuckets), 20);
-  EXPECT_EQ(part(of(1, 1), MemoryUse::kGradientBuckets), 0);
+  expect_parts(of(2, 4),
+               {{kOptimizerStates, 12 * 500}, {kParameters, 2000}, {kGradients, 2000}, {kGradientBuckets, 20}});
+  expect_parts(of(1, 4), {{kOptimizerStates, 12 * 1000}, {kGradientBuckets, 20}});
+  EXPECT_EQ(part(of(1, 1), kGradientBuckets), 0);
 }
 
 TEST(ResidentMemory, GradientsOfTheFirstMicroBatchAppearAsActivationsGo) {
   // DDP, one micro-batch. In the head: 400 B of gradients and 170 of activations; in the block 1000 and 30; in the
   // embedding 2000 and 10, the most.
   const MemoryParts m = resident(spec_of("ddp"), three_layers(), 4, 1);
-  EXPECT_EQ(part(m, MemoryUse::kGradients), 2000);
-  EXPECT_EQ(part(m, MemoryUse::kActivations), 10);
+  expect_parts(m, {{kGradients, 2000}, {kActivations, 10}});
   // With a loss that outweighs them the peak is in the head.
   Layers layers = three_layers();
   layers[2].edit().operators[0].workspace = Bytes{5000};
   const MemoryParts n = resident(spec_of("ddp"), layers, 4, 1);
-  EXPECT_EQ(part(n, MemoryUse::kGradients), 400);
-  EXPECT_EQ(part(n, MemoryUse::kActivations), 30);
-  EXPECT_EQ(part(n, MemoryUse::kLogitsAndLoss), 5040);
+  expect_parts(n, {{kGradients, 400}, {kActivations, 30}, {kLogitsAndLoss, 5040}});
 }
 
 TEST(ResidentMemory, RecomputedBlocksKeepTheirInputAndTheOthersAll) {
@@ -183,7 +168,7 @@ TEST(ResidentMemory, RecomputedBlocksKeepTheirInputAndTheOthersAll) {
     w.recompute = recompute;
     w.recomputed_blocks = blocks;
     const Layers layers = layers_of(llama(6, 64, 8, 2, 100, 10), w);
-    return part(resident(spec_of("ddp"), layers), MemoryUse::kActivations);
+    return part(resident(spec_of("ddp"), layers), kActivations);
   };
   EXPECT_EQ(activations(Recompute::kNone, {}), ids + 6 * whole);
   EXPECT_EQ(activations(Recompute::kFull, {}), ids + 5 * input + whole);
@@ -195,169 +180,153 @@ TEST(ResidentMemory, RecomputedBlocksKeepTheirInputAndTheOthersAll) {
 }
 
 TEST(ResidentMemory, DdpAsReleasedShardsTheMomentsAndCopiesGradientsIntoBuckets) {
-  ScheduleSpec s = spec_of("ddp");
+  ScheduleSpec s{.name = "ddp"};
   s.parameter_dtype = s.gradient_dtype = Dtype::kFp32;
   s.overlap = Overlap::kBackward;
   s.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
   const MemoryParts m = resident(s);
-  EXPECT_EQ(part(m, MemoryUse::kParameters), 4000);
-  EXPECT_EQ(part(m, MemoryUse::kGradients), 4000);
-  EXPECT_EQ(part(m, MemoryUse::kGradientBuckets), 4000);
+  expect_parts(m, {{kParameters, 4000}, {kGradients, 4000}, {kGradientBuckets, 4000}});
   // m and v, as the parameters are their own master copy, of whole tensors: 400, 200, 100, 100, 100 and 100 on four
   // ranks are at least 400 on one of them.
-  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 400);
-  EXPECT_EQ(part(resident(s, three_layers(), 1, 1), MemoryUse::kGradientBuckets), 0);  // one rank is not wrapped
+  EXPECT_EQ(part(m, kOptimizerStates), 8 * 400);
+  EXPECT_EQ(part(resident(s, three_layers(), 1, 1), kGradientBuckets), 0);  // one rank is not wrapped
   s.gradient_as_bucket_view = true;
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 0);
 }
 
 TEST(ResidentMemory, StatesOf16BitsHaveNoMasterCopy) {
-  ScheduleSpec s = spec_of("ddp");
-  s.optimizer_dtype = Dtype::kBf16;
-  EXPECT_EQ(part(resident(s), MemoryUse::kOptimizerStates), (2 + 2) * 1000);
+  ScheduleSpec s{.name = "ddp", .optimizer_dtype = Dtype::kBf16};
+  EXPECT_EQ(part(resident(s), kOptimizerStates), (2 + 2) * 1000);
 }
 
 TEST(ResidentMemory, Zero1ShardsTheStates) {
-  ScheduleSpec s = spec_of("zero1");
-  EXPECT_EQ(part(resident(s), MemoryUse::kOptimizerStates), 12 * 250);
+  ScheduleSpec s{.name = "zero1"};
+  EXPECT_EQ(part(resident(s), kOptimizerStates), 12 * 250);
   // 1000 over 3 ranks: shards of 334.
-  EXPECT_EQ(part(resident(s, three_layers(), 3), MemoryUse::kOptimizerStates), 12 * 334);
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
+  EXPECT_EQ(part(resident(s, three_layers(), 3), kOptimizerStates), 12 * 334);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 0);
   s.overlap = Overlap::kBackward;
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 2000);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 2000);
   s.gradient_as_bucket_view = true;  // Megatron-LM's
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 0);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 0);
   // Without overlap one bucket at a time lies beside the gradients (DeepSpeed's).
   s.gradient_as_bucket_view = false;
   s.overlap = Overlap::kNone;
   s.buckets = Buckets::kTensors;
   s.bucket_cap = Bytes{300};
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 300);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 300);
   // With it two: the one that fills and the one that is sent; of units the embedding's and the block's before it, 500
   // and 300 elements.
   s.overlap = Overlap::kBackward;
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 600);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 600);
   s.buckets = Buckets::kUnits;
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 1600);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 1600);
 }
 
 TEST(ResidentMemory, SumsInAWiderTypeMayHaveTheMicroBatchsGradientsBesideThem) {
   // DeepSpeed in bf16: 1000 parameters of 2 bytes, sums of 4, a micro-batch's gradients of 2.
-  ScheduleSpec s = spec_of("zero1");
-  s.gradient_dtype = Dtype::kFp32;
+  const ScheduleSpec s{.name = "zero1", .gradient_dtype = Dtype::kFp32};
   const Layers layers = three_layers();
   MemoryInput input{s, layers, device(), 4, 2, false};
-  EXPECT_EQ(part(resident_memory(input), MemoryUse::kNarrowGradients), 0);
+  EXPECT_EQ(part(resident_memory(input), kNarrowGradients), 0);
   input.narrow_gradients = true;
-  EXPECT_EQ(part(resident_memory(input), MemoryUse::kGradients), 4000);
-  EXPECT_EQ(part(resident_memory(input), MemoryUse::kNarrowGradients), 2000);
+  expect_parts(resident_memory(input), {{kGradients, 4000}, {kNarrowGradients, 2000}});
 }
 
 TEST(ResidentMemory, Zero2HoldsALayersGradientsAndAShard) {
   // Everything synchronized: the embedding, 500 of the parameters, is the worst layer: its own 1000 B, two buckets of
   // 100 B, and a quarter of 2000 B.
-  ScheduleSpec s = spec_of("zero2");
-  s.overlap = Overlap::kBackward;
-  s.sync = Sync::kEveryMicroBatch;
-  s.buckets = Buckets::kTensors;
-  s.bucket_cap = Bytes{100};
+  ScheduleSpec s{.name = "zero2",
+                 .overlap = Overlap::kBackward,
+                 .buckets = Buckets::kTensors,
+                 .bucket_cap = Bytes{100},
+                 .sync = Sync::kEveryMicroBatch};
   const MemoryParts m = resident(s);
-  EXPECT_EQ(part(m, MemoryUse::kParameters), 2000);
-  EXPECT_EQ(part(m, MemoryUse::kGradients), 1000);
-  EXPECT_EQ(part(m, MemoryUse::kGradientBuckets), 200);
-  EXPECT_EQ(part(m, MemoryUse::kGradientShard), 500);
-  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 3000);
+  expect_parts(m, {{kParameters, 2000},
+                   {kGradients, 1000},
+                   {kGradientBuckets, 200},
+                   {kGradientShard, 500},
+                   {kOptimizerStates, 3000}});
   s.buckets = Buckets::kUnits;  // the embedding's and the block's before it, 500 and 300 elements
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradientBuckets), 1600);
+  EXPECT_EQ(part(resident(s), kGradientBuckets), 1600);
   s.sync = Sync::kLastMicroBatch;  // whole gradients until then
-  EXPECT_EQ(part(resident(s), MemoryUse::kGradients), 2000);
+  EXPECT_EQ(part(resident(s), kGradients), 2000);
 }
 
 TEST(ResidentMemory, Zero3HoldsShardsAndTheUnitsAtHand) {
   // Layers of 500, 300 and 200 parameters on 4 ranks. In the embedding: its own 1000 B gathered (nothing is before it),
   // its gradient 1000 B, buffers of it and of the block in fp32, 3200 B, the gradients' shard 250 x 4.
-  ScheduleSpec s = spec_of("zero3");
-  s.sync = Sync::kEveryMicroBatch;
-  s.reduce_dtype = Dtype::kFp32;
+  ScheduleSpec s{.name = "zero3", .sync = Sync::kEveryMicroBatch, .reduce_dtype = Dtype::kFp32};
   const MemoryParts m = resident(s);
-  EXPECT_EQ(part(m, MemoryUse::kParameterShard), 4 * 250);
-  EXPECT_EQ(part(m, MemoryUse::kGatheredParameters), 1000);
-  EXPECT_EQ(part(m, MemoryUse::kGradients), 1000);
-  EXPECT_EQ(part(m, MemoryUse::kReductionBuffers), 3200);
-  EXPECT_EQ(part(m, MemoryUse::kGradientShard), 1000);
-  EXPECT_EQ(part(m, MemoryUse::kOptimizerStates), 8 * 250);
+  expect_parts(m, {{kParameterShard, 4 * 250},
+                   {kGatheredParameters, 1000},
+                   {kGradients, 1000},
+                   {kReductionBuffers, 3200},
+                   {kGradientShard, 1000},
+                   {kOptimizerStates, 8 * 250}});
   // In the block with one unit ahead, made the worst by its workspace: 500 + 300 gathered.
   Layers layers = three_layers();
   layers[1].edit().operators[0].workspace = Bytes{1e6};
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 4 * 500);
+  expect_parts(resident(s, layers), {{kGatheredParameters, 2 * 800}, {kReductionBuffers, 4 * 500}});
   s.prefetch = 0;
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 300);
+  EXPECT_EQ(part(resident(s, layers), kGatheredParameters), 2 * 300);
   s.reshard_after_forward = false;  // the head is done, the others still there
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
+  EXPECT_EQ(part(resident(s, layers), kGatheredParameters), 2 * 800);
   s.sync = Sync::kLastMicroBatch;  // whole gradients, in the dtype of their sum
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGradients), 4000);
+  EXPECT_EQ(part(resident(s, layers), kGradients), 4000);
 }
 
 TEST(ResidentMemory, UnitsThatStayAfterTheBackwardPassAreAllThereInTheMicroBatchesBeforeTheLast) {
   // Layers of 500, 300 and 200 parameters on 4 ranks, the worst moment made the block, without prefetch. Before the
   // last of two micro-batches the block and the head, which have computed backward, are there, 500 parameters of 2 B;
   // where units stay after the forward pass too, all 1000.
-  ScheduleSpec s = spec_of("zero3");
-  s.sync = Sync::kEveryMicroBatch;
-  s.prefetch = 0;
-  s.reshard_after_backward = false;
+  ScheduleSpec s{.name = "zero3", .sync = Sync::kEveryMicroBatch, .prefetch = 0, .reshard_after_backward = false};
   Layers layers = three_layers();
   layers[1].edit().operators[0].workspace = Bytes{1e6};
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 500);
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 2 * 500);
+  expect_parts(resident(s, layers), {{kGatheredParameters, 2 * 500}, {kReductionBuffers, 2 * 500}});
   // Of one micro-batch the last backward pass frees: the block alone.
-  EXPECT_EQ(part(resident(s, layers, 4, 1), MemoryUse::kGatheredParameters), 2 * 300);
+  EXPECT_EQ(part(resident(s, layers, 4, 1), kGatheredParameters), 2 * 300);
   s.reshard_after_forward = false;
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 1000);
+  EXPECT_EQ(part(resident(s, layers), kGatheredParameters), 2 * 1000);
   // Reduced in the last micro-batch alone, whose backward pass frees: there two buffers are reduced, 4 B x 500, beside
   // the embedding and the block, 2 B x 800; in the one before it there are none beside all units, 2 B x 1000. The first
   // is more.
   s.sync = Sync::kLastMicroBatch;
   s.reduce_dtype = Dtype::kFp32;
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kGatheredParameters), 2 * 800);
-  EXPECT_EQ(part(resident(s, layers), MemoryUse::kReductionBuffers), 4 * 500);
+  expect_parts(resident(s, layers), {{kGatheredParameters, 2 * 800}, {kReductionBuffers, 4 * 500}});
 }
 
 TEST(ResidentMemory, HybridShardingThatAllReducesOnceKeepsAPartialShard) {
   // 1000 parameters over the 4 ranks of a node: 250 in the type that is reduced, if more than one micro-batch adds up.
-  ScheduleSpec s = spec_of("zero3");
-  s.sync = Sync::kEveryMicroBatch;
-  s.island = Island::kNode;
-  EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 0);
+  ScheduleSpec s{.name = "zero3", .sync = Sync::kEveryMicroBatch, .island = Island::kNode};
+  EXPECT_EQ(part(resident(s), kPartialGradientShard), 0);
   const double every = resident(s).total().value;
   s.all_reduce = Sync::kLastMicroBatch;
-  EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 2 * 250);
+  EXPECT_EQ(part(resident(s), kPartialGradientShard), 2 * 250);
   EXPECT_EQ(resident(s).total().value, every + 2 * 250);
   s.reduce_dtype = Dtype::kFp32;
-  EXPECT_EQ(part(resident(s), MemoryUse::kPartialGradientShard), 4 * 250);
-  EXPECT_EQ(part(resident(s, three_layers(), 4, 1), MemoryUse::kPartialGradientShard), 0);
+  EXPECT_EQ(part(resident(s), kPartialGradientShard), 4 * 250);
+  EXPECT_EQ(part(resident(s, three_layers(), 4, 1), kPartialGradientShard), 0);
 }
 
 TEST(ResidentMemory, TiedEmbeddingsStayGathered) {
   // In the head, without prefetch: its own 200 and the embedding's 500.
-  ScheduleSpec s = spec_of("zero3");
-  s.prefetch = 0;
+  const ScheduleSpec s{.name = "zero3", .prefetch = 0};
   Layers layers = three_layers();
   layers[2].edit().operators[0].workspace = Bytes{1e6};
-  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), MemoryUse::kGatheredParameters), 2 * 700);
-  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), MemoryUse::kGatheredParameters), 2 * 200);
+  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, true}), kGatheredParameters), 2 * 700);
+  EXPECT_EQ(part(resident_memory({s, layers, device(), 4, 1, false}), kGatheredParameters), 2 * 200);
 }
 
 TEST(ResidentMemory, AccoPeaksAtSixPlusTwentyEightOverN) {
   // Released code: parameters, gradients and buffer of 2 bytes each; of the shard: master, m and v (12), its fp32
   // gradient (4), and during an estimate the clones (12).
-  ScheduleSpec s = spec_of("acco");
+  ScheduleSpec s{.name = "acco"};
   const MemoryParts m = resident(s);
   EXPECT_EQ(m.allocated().value - 30 - 140, 6 * 1000 + 28 * 250);
-  EXPECT_EQ(part(m, MemoryUse::kStateClones), 12 * 250);
+  EXPECT_EQ(part(m, kStateClones), 12 * 250);
   s.rollback_estimate = false;
-  EXPECT_EQ(part(resident(s), MemoryUse::kStateClones), 4 * 250);  // the parameters go back all the same
+  EXPECT_EQ(part(resident(s), kStateClones), 4 * 250);  // the parameters go back all the same
   // DPU is the same without the estimate, whatever that field says.
   s.rollback_estimate = true;
   s.name = "dpu";
@@ -372,7 +341,7 @@ TEST(ResidentMemory, FlatBuffersHaveNoSlack) {
     const MemoryParts m = resident(spec_of(name));
     EXPECT_EQ(m.lasting().value, lasting) << name;
     EXPECT_EQ(m.transient().value, transient) << name;
-    EXPECT_DOUBLE_EQ(part(m, MemoryUse::kAllocatorSlack), 0.13 * transient) << name;
+    EXPECT_DOUBLE_EQ(part(m, kAllocatorSlack), 0.13 * transient) << name;
   };
   expect("zero1", 4000 + 3000, step);
   expect("dpu", 6000 + 3000, step + 1000);
@@ -385,13 +354,13 @@ TEST(ResidentMemory, TheShardOfGradientsHasBlocksOfItsOwn) {
   Layers layers = three_layers();
   layers[2].edit().operators[0].workspace = Bytes{1e6};
   const MemoryParts m = resident(spec_of("zero3"), layers, 4, 1);
-  EXPECT_EQ(part(m, MemoryUse::kGradientShard), 200);
-  EXPECT_DOUBLE_EQ(part(m, MemoryUse::kAllocatorSlack), 0.13 * m.transient().value + 800);
+  EXPECT_EQ(part(m, kGradientShard), 200);
+  EXPECT_DOUBLE_EQ(part(m, kAllocatorSlack), 0.13 * m.transient().value + 800);
   EXPECT_EQ(m.lasting().value, 4 * 250 + 8 * 250 + 200);
 }
 
 TEST(ResidentMemory, FlatBufferIsPaddedToEqualShards) {
-  EXPECT_EQ(part(resident(spec_of("acco"), three_layers(), 3), MemoryUse::kCommunicationBuffer), 2 * 3 * 334);
+  EXPECT_EQ(part(resident(spec_of("acco"), three_layers(), 3), kCommunicationBuffer), 2 * 3 * 334);
 }
 
 TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
@@ -400,8 +369,7 @@ TEST(ResidentMemory, PeakIsTheWorstMomentOfTheBackwardPass) {
   Layers layers = three_layers();
   layers[1].edit().operators[0].workspace = Bytes{1000};
   const MemoryParts m = resident(spec_of("ddp"), layers);
-  EXPECT_EQ(part(m, MemoryUse::kActivations), 1030);
-  EXPECT_EQ(part(m, MemoryUse::kLogitsAndLoss), 0);
+  expect_parts(m, {{kActivations, 1030}, {kLogitsAndLoss, 0}});
 }
 
 TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
@@ -412,7 +380,7 @@ TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
   }
   for (const char* name : {"ddp", "zero1", "dpu", "acco"}) {
     const MemoryParts m = resident(spec_of(name), layers);
-    const double left_out = part(m, MemoryUse::kFp32GradientShard) + part(m, MemoryUse::kStateClones);
+    const double left_out = part(m, kFp32GradientShard) + part(m, kStateClones);
     EXPECT_DOUBLE_EQ(m.allocated().value - left_out, memory_formula(name, 1000, 4).value) << name;
   }
 }
@@ -420,20 +388,19 @@ TEST(ResidentMemory, AgreesWithTheFormulaOnModelStatesButForWhatItLeavesOut) {
 TEST(ResidentMemory, OfStatesOnTheHostNothingStays) {
   // 1000 parameters on 4 ranks: 250 each. ZeRO-3's shard is then as wide as the parameters, since the master is away.
   for (const char* name : {"zero1", "zero2", "zero3", "dpu"}) {
-    ScheduleSpec spec = spec_of(name);
+    ScheduleSpec spec{.name = name};
     if (spec.name == "dpu" || spec.name == "zero2") spec.sync = Sync::kEveryMicroBatch;
     const MemoryParts with = resident(spec);
     spec.offload_optimizer = true;
     const MemoryParts without = resident(spec);
-    EXPECT_GT(part(with, MemoryUse::kOptimizerStates), 0) << name;
-    EXPECT_EQ(part(without, MemoryUse::kOptimizerStates), 0) << name;
+    EXPECT_GT(part(with, kOptimizerStates), 0) << name;
+    EXPECT_EQ(part(without, kOptimizerStates), 0) << name;
     EXPECT_LT(without.total(), with.total()) << name;
     if (spec.name == "zero3") {
-      EXPECT_EQ(part(without, MemoryUse::kParameterShard), 250 * 2);
+      EXPECT_EQ(part(without, kParameterShard), 250 * 2);
     }
     if (spec.name == "dpu") {  // as ZeRO-2: no buffer that is swapped
-      EXPECT_EQ(part(without, MemoryUse::kCommunicationBuffer), 0);
-      EXPECT_EQ(part(without, MemoryUse::kGradientShard), 250 * 2);
+      expect_parts(without, {{kCommunicationBuffer, 0}, {kGradientShard, 250 * 2}});
     }
   }
 }
@@ -441,48 +408,37 @@ TEST(ResidentMemory, OfStatesOnTheHostNothingStays) {
 TEST(ResidentMemory, OfWholeOptimizersWithDelayedGradients) {
   // 1000 parameters in 2 bytes, states of 12: a buffer for each update that is under way; SAPipe keeps its own
   // gradients beside their sums and predicts parameters beside those that are stepped.
-  ScheduleSpec spec = spec_of("pipesgd");
-  spec.delay = 3;
-  const MemoryParts pipe = resident(spec);
-  EXPECT_EQ(part(pipe, MemoryUse::kGradients), 2000);
-  EXPECT_EQ(part(pipe, MemoryUse::kCommunicationBuffer), 3 * 2000);
-  EXPECT_EQ(part(pipe, MemoryUse::kOptimizerStates), 12000);
+  const MemoryParts pipe = resident(ScheduleSpec{.name = "pipesgd", .delay = 3});
+  expect_parts(pipe, {{kGradients, 2000}, {kCommunicationBuffer, 3 * 2000}, {kOptimizerStates, 12000}});
   const MemoryParts sapipe = resident(spec_of("sapipe"));
-  EXPECT_EQ(part(sapipe, MemoryUse::kCommunicationBuffer), 2000);
-  EXPECT_EQ(part(sapipe, MemoryUse::kPredictedParameters), 2000);
+  expect_parts(sapipe, {{kCommunicationBuffer, 2000}, {kPredictedParameters, 2000}});
 }
 
 TEST(ResidentMemory, OfAccosForms) {
   // 1000 parameters on 4 ranks. In buckets a second buffer; with a local estimate no clones and a further buffer; of
   // stage 2 gradients as they appear (all of a micro-batch's, when its backward pass ends), and their shard. Inside
   // replicas DiLoCo's outer states come on top.
-  ScheduleSpec spec = spec_of("acco");
+  ScheduleSpec spec{.name = "acco"};
   const MemoryParts plain = resident(spec);
-  EXPECT_EQ(part(plain, MemoryUse::kStateClones), 250 * 12);
+  EXPECT_EQ(part(plain, kStateClones), 250 * 12);
   spec.overlap = Overlap::kBackward;
-  EXPECT_EQ(part(resident(spec), MemoryUse::kGradientBuckets), 2000);
+  EXPECT_EQ(part(resident(spec), kGradientBuckets), 2000);
   spec.overlap = Overlap::kNone;
   spec.estimate = EstimateOf::kLocal;
-  EXPECT_EQ(part(resident(spec), MemoryUse::kStateClones), 0);
-  EXPECT_EQ(part(resident(spec), MemoryUse::kEstimate), 2000);  // the parameters of the update before
+  EXPECT_EQ(part(resident(spec), kStateClones), 0);
+  EXPECT_EQ(part(resident(spec), kEstimate), 2000);  // the parameters of the update before
   spec.estimate = EstimateOf::kGathered;
   spec.zero_stage = 2;
   spec.sync = Sync::kEveryMicroBatch;
   const MemoryParts sharded = resident(spec);
-  EXPECT_EQ(part(sharded, MemoryUse::kGradientShard), 500);
-  EXPECT_EQ(part(sharded, MemoryUse::kCommunicationBuffer), 2000);
+  expect_parts(sharded, {{kGradientShard, 500}, {kCommunicationBuffer, 2000}});
   spec.zero_stage = 3;
   const MemoryParts units = resident(spec);
-  EXPECT_EQ(part(units, MemoryUse::kParameterShard), 250 * 4);  // the master
-  EXPECT_EQ(part(units, MemoryUse::kEstimate), 250 * 4);
-  EXPECT_EQ(part(units, MemoryUse::kStateClones), 250 * 8);
-  EXPECT_EQ(part(units, MemoryUse::kCommunicationBuffer), 0);
-  ScheduleSpec inside = spec_of("diloco");
-  inside.inner = "acco";
-  inside.island = Island::kNode;
-  const MemoryParts replica = resident(inside);
-  EXPECT_EQ(part(replica, MemoryUse::kOptimizerStates), part(plain, MemoryUse::kOptimizerStates));
-  EXPECT_EQ(part(replica, MemoryUse::kOuterStates), 8000);
+  EXPECT_EQ(part(units, kParameterShard), 250 * 4);  // the master
+  expect_parts(units, {{kEstimate, 250 * 4}, {kStateClones, 250 * 8}, {kCommunicationBuffer, 0}});
+  const MemoryParts replica = resident(ScheduleSpec{.name = "diloco", .island = Island::kNode, .inner = "acco"});
+  EXPECT_EQ(part(replica, kOptimizerStates), part(plain, kOptimizerStates));
+  EXPECT_EQ(part(replica, kOuterStates), 8000);
 }
 
 }  // namespace

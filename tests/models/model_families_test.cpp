@@ -294,11 +294,7 @@ Layer block_of(const std::string& name, Implementation code = Implementation::kE
   return layers_of(load_model(name), workload)[1];
 }
 
-std::vector<std::string> names_of(const Layer& layer) {
-  std::vector<std::string> names;
-  for (const Operator& op : layer.operators) names.push_back(op.name);
-  return names;
-}
+std::vector<std::string> names_of(const Layer& layer) { return mapped<std::string>(layer.operators, &Operator::name); }
 
 TEST(ModelFamilies, NormsStandWhereTheFamilyHasThem) {
   EXPECT_EQ(
@@ -374,8 +370,7 @@ TEST(ModelFamilies, ANormBehindTheLastProductNeedsItsOutput) {
 TEST(ModelFamilies, ASharesOfTensorsHaveAShareOfEachHeadsNorms) {
   Workload workload;
   workload.sequence_length = 128;
-  ModelShare half;
-  half.tensor = 2;
+  const ModelShare half{.tensor = 2};
   const auto norm = [&](const char* name) {
     return find(*layers_of(load_model(name), workload, half)[1], "query and key norm");
   };

@@ -17,11 +17,10 @@ namespace {
 
 /// Of one kind of rank whose times grow with the tokens: twice as long forward, four times backward.
 Pace pace_of(const Unsteady& unsteady, int sequences = 4, int sequence_length = 512) {
-  Pace pace;
-  pace.unsteady = unsteady;
-  pace.below = cumulative_shares(unsteady.lengths.weights());
-  pace.sequence_length = sequence_length;
-  pace.micro_batch_size = {sequences};
+  Pace pace{.unsteady = unsteady,
+            .below = cumulative_shares(unsteady.lengths.weights()),
+            .sequence_length = sequence_length,
+            .micro_batch_size = {sequences}};
   const Flops full{1e12};
   pace.lengths = {{{sequence_length / 2, 0.5, 0.25, 0.5 * full, 0.5 * full}, {sequence_length, 1, 1, full, full}}};
   return pace;
@@ -38,8 +37,7 @@ TEST(Pace, WithoutDrawsEveryMicroBatchIsFull) {
 
 TEST(Pace, TheTimeOfAMicroBatchIsThatOfItsPaddedLength) {
   // One length: 384 tokens, halfway between 256 and 512. Forward (0.5 + 1) / 2, backward (0.25 + 1) / 2.
-  Unsteady unsteady;
-  unsteady.lengths.histogram = {{384, 1}};
+  Unsteady unsteady{.lengths = {.histogram = {{384, 1}}}};
   const MicroBatch one = micro_batch_of(pace_of(unsteady), 0, 0, 0);
   EXPECT_DOUBLE_EQ(one.forward, 0.75);
   EXPECT_DOUBLE_EQ(one.backward, 0.625);
@@ -100,9 +98,7 @@ TEST(Pace, TheTokensOfAMeanSequenceAreThoseAfterTheCut) {
 }
 
 TEST(Pace, PackedRowsAreFull) {
-  Unsteady unsteady;
-  unsteady.lengths.histogram = {{100, 1}, {300, 2}};
-  unsteady.lengths.padding = Padding::kPacked;
+  Unsteady unsteady{.lengths = {.histogram = {{100, 1}, {300, 2}}, .padding = Padding::kPacked}};
   EXPECT_FALSE(unsteady.drawn());
   EXPECT_EQ(micro_batch_of(pace_of(unsteady), 0, 0, 0).tokens, 4 * 512);
 }
@@ -122,16 +118,14 @@ double mean_padded_length(const SequenceLengths& lengths, int sequence_length, i
 
 TEST(Pace, TheMeanPaddedLengthIsThatOfTheLongestOfTheMicroBatch) {
   // Of b draws from 100 (a half) and 200, the longest is 100 with probability 2^-b: the mean is 200 - 100 / 2^b.
-  SequenceLengths two;
-  two.histogram = {{100, 3}, {200, 3}};
+  SequenceLengths two{.histogram = {{100, 3}, {200, 3}}};
   EXPECT_DOUBLE_EQ(mean_padded_length(two, 512, 1), 150);
   EXPECT_DOUBLE_EQ(mean_padded_length(two, 512, 4), 193.75);
   EXPECT_DOUBLE_EQ(mean_padded_length(two, 150, 1), 125);  // cut
 
   Random random(3);
   for (int trial = 0; trial < 10; ++trial) {
-    Unsteady unsteady;
-    unsteady.seed = static_cast<std::uint64_t>(trial);
+    Unsteady unsteady{.seed = static_cast<std::uint64_t>(trial)};
     int tokens = 0;
     for (int bar = random.integer(1, 12); bar > 0; --bar) {
       tokens += random.integer(1, 60);
@@ -155,9 +149,7 @@ TEST(Pace, TheMeanPaddedLengthIsThatOfTheLongestOfTheMicroBatch) {
 TEST(Pace, JitterHasMeanOneAndTheSpreadThatWasGiven) {
   for (const Distribution distribution :
        {Distribution::kLognormal, Distribution::kNormal, Distribution::kExponential}) {
-    Unsteady unsteady;
-    unsteady.jitter = {0.2, 0, distribution};
-    const Pace pace = pace_of(unsteady);
+    const Pace pace = pace_of(Unsteady{.jitter = {0.2, 0, distribution}});
     constexpr int kDraws = 20'000;
     double sum = 0, squares = 0;
     for (int i = 0; i < kDraws; ++i) {
@@ -175,9 +167,7 @@ TEST(Pace, JitterHasMeanOneAndTheSpreadThatWasGiven) {
 }
 
 TEST(Pace, AGpuKeepsItsFactor) {
-  Unsteady unsteady;
-  unsteady.jitter.gpu = 0.1;
-  const Pace pace = pace_of(unsteady);
+  const Pace pace = pace_of(Unsteady{.jitter = {.gpu = 0.1}});
   double sum = 0;
   constexpr int kGpus = 10'000;
   for (int rank = 0; rank < kGpus; ++rank) sum += gpu_factor(pace, rank);
@@ -188,8 +178,7 @@ TEST(Pace, AGpuKeepsItsFactor) {
 TEST(Pace, AnOpIsStretchedOnlyWhereItsGpuIsSlow) {
   // Slow by 3 for 2 s, then fast for a long time: a window [a, a + 2] with 0 < a. Work of d seconds that begins at 0
   // ends at d before a; after it, at a + 3 (d - a) while d - a < 2/3; and what is longer has lost 4/3 s.
-  Unsteady unsteady;
-  unsteady.stragglers = {{Seconds{1e6}, Seconds{2}, 3}};
+  Unsteady unsteady{.stragglers = {{Seconds{1e6}, Seconds{2}, 3}}};
   const auto first = [&](std::uint64_t seed) {  // the begin of the first window, from its draw
     return 1e6 * exponential_quantile((uniform_draw(seed, Stream::kSlowFirst, 5, 0) - 2 / (1e6 + 2)) * (1e6 + 2) / 1e6);
   };
@@ -208,8 +197,7 @@ TEST(Pace, AnOpIsStretchedOnlyWhereItsGpuIsSlow) {
 TEST(Pace, AGpuIsSlowForItsShareOfTheTime) {
   // Mean time between 3 s, each lasting 1 s: a quarter of the time, from the very begin. 400 GPUs over 100 s hold
   // 10,000 windows. In 100 s a GPU does 75 s of work where it is fast, and 25 / 2 where it is slow.
-  Unsteady unsteady;
-  unsteady.stragglers = {{Seconds{3}, Seconds{1}, 2}};
+  Unsteady unsteady{.stragglers = {{Seconds{3}, Seconds{1}, 2}}};
   double done = 0, early = 0;
   constexpr int kGpus = 400;
   for (int rank = 0; rank < kGpus; ++rank) {

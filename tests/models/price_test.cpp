@@ -22,8 +22,7 @@ namespace {
 
 /// Round numbers: products at 100 TFLOP/s, fused attention at 50 TFLOP/s, memory at 1 TB/s, 10 us a launch.
 Device round_device() {
-  Device d;
-  d.name = "round";
+  Device d{.name = "round"};
   d.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{200e12};
   d.peak[static_cast<std::size_t>(Dtype::kFp32)] = FlopsPerSecond{20e12};
   d.gemm_efficiency = 0.5;
@@ -37,10 +36,7 @@ Device round_device() {
 
 /// Two kernels backward for each forward.
 Operator op_of(const Kernel& kernel) {
-  Operator op;
-  op.name = "op";
-  op.forward = {kernel};
-  op.backward = {kernel, kernel};
+  Operator op{.name = "op", .forward = {kernel}, .backward = {kernel, kernel}};
   add_up(op);
   return op;
 }
@@ -94,9 +90,7 @@ TEST(Price, MoreFlopsAWattAreHeldBackFurtherInAStep) {
   EXPECT_NEAR(step_time(kProduct, device, Dtype::kBf16) / kernel_time(kProduct, device, Dtype::kBf16), 1.25, 1e-12);
   // What a limit below the one of the fit costs is in its fraction already: the peak is brought there by the cube root,
   // 200 e^(1/3) TFLOP/s at 480 W are e^(1/3) times 125 at 300 W.
-  GemmFit fit;
-  fit.peak_fraction = 0.5;
-  fit.reference_power = 480;
+  const GemmFit fit{.peak_fraction = 0.5, .reference_power = 480};
   device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
   EXPECT_NEAR(product_overhead(device), 1 + 0.25 / 3, 1e-12);
   // What was measured under lasting load stands before the law.
@@ -215,8 +209,7 @@ TEST(Price, ClippingReadsForTheNormAndScales) {
 
 TEST(Price, OperatorOfKernelsIsTheirSum) {
   // 2e9 B at 1 TB/s and one start.
-  Operator op;
-  op.forward = {memory_kernel(Bytes{2e9}), gemm_kernel({1, 1000, 1000, 1000})};
+  Operator op{.forward = {memory_kernel(Bytes{2e9}), gemm_kernel({1, 1000, 1000, 1000})}};
   add_up(op);
   const Device d = round_device();
   const double gemm = gemm_time({1, 1000, 1000, 1000}, d, Dtype::kBf16).value;
@@ -297,8 +290,7 @@ TEST(Price, MemoryEfficientAttentionIsPricedAsFlashAttention1) {
 /// Products at 100 TFLOP/s, memory at 1 TB/s, 10 us a launch; in a step products take 1.1 times as long, what is bound
 /// by memory twice.
 Device plain_device() {
-  Device d;
-  d.name = "plain";
+  Device d{.name = "plain"};
   d.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{200e12};
   d.gemm_efficiency = 0.5;
   d.memory_bandwidth = BytesPerSecond{2e12};
@@ -310,11 +302,7 @@ Device plain_device() {
 }
 
 Operator op_of(const char* name, OperatorClass cls, std::vector<Kernel> forward, std::vector<Kernel> backward) {
-  Operator op;
-  op.name = name;
-  op.cls = cls;
-  op.forward = std::move(forward);
-  op.backward = std::move(backward);
+  Operator op{.name = name, .cls = cls, .forward = std::move(forward), .backward = std::move(backward)};
   add_up(op);
   return op;
 }
@@ -437,15 +425,14 @@ TEST(Bill, SaysHowFarToTrustAPrice) {
 // Random models on the shipped devices.
 
 struct Case {
-  Workload workload;
+  Workload workload{};
   Device device;
-  Layers layers;
+  Layers layers{};
 };
 
 Case random_case(Random& random) {
   static const char* const kDevices[] = {"A100-SXM4-80GB", "H100-SXM", "V100-SXM2-32GB", "A100-PCIE-40GB"};
-  Case one;
-  one.device = load_device(kDevices[random.integer(0, 3)]);
+  Case one{.device = load_device(kDevices[random.integer(0, 3)])};
   one.device.slowdown = random.uniform(1, 2);
   one.device.memory_overhead = random.uniform(0.7, 1.4);
   one.device.attention_overhead = random.uniform(1, 1.6);
@@ -575,10 +562,8 @@ TEST(BillOfRandomModels, GivesTheSpreadThatTheKernelsAddUpTo) {
   for (int seed = 0; seed < cases(20); ++seed) {
     Random random(200 + seed);
     const Case one = random_case(random);
-    RankKind kind;
-    kind.device = one.device;
-    kind.workload = one.workload;
-    kind.bill = bill_of(one.layers, one.device, one.workload.compute);
+    RankKind kind{
+        .device = one.device, .workload = one.workload, .bill = bill_of(one.layers, one.device, one.workload.compute)};
     const DirectSpread direct = direct_spread(one);
     double variance = squared(kOperators) + squared(kBandwidthSpread * direct.memory / direct.total) +
                       squared(kHost * direct.host / direct.total) +

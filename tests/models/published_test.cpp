@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "build_info/project.hpp"
-#include "models/spec/device.hpp"
 #include "tests/models/refusal.hpp"
 #include "tests/support/holds.hpp"
 #include "tests/support/scratch.hpp"

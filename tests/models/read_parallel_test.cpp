@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "models/spec/frameworks.hpp"
-#include "models/spec/scenario.hpp"
 #include "models/spec/schedule_traits.hpp"
 #include "tests/models/parallel_files.hpp"
 #include "tests/support/holds.hpp"

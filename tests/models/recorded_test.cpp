@@ -144,12 +144,11 @@ TEST(RecordedRun, AWaitOfTheComputeLaneCountsBehindTheCommunicationThatItIsFor) 
 }
 
 TEST(RecordedRun, BeginsWhereTheUpdatesEndThatDoNotCount) {
-  MeasuredRun run;
-  run.algorithm = "acco";
-  run.ranks = 2;
-  run.left_out = 1;
-  run.updates = {{Seconds{2}, 4}, {Seconds{1}, 4}, {Seconds{1.5}, 4}};
-  run.spans = {{1, true, "all-reduce", Seconds{2.25}, Seconds{2.5}}};
+  MeasuredRun run{.algorithm = "acco",
+                  .ranks = 2,
+                  .updates = {{Seconds{2}, 4}, {Seconds{1}, 4}, {Seconds{1.5}, 4}},
+                  .left_out = 1,
+                  .spans = {{1, true, "all-reduce", Seconds{2.25}, Seconds{2.5}}}};
   const RecordedSchedule schedule = recorded_run(run, "run.json");
   ASSERT_EQ(schedule.ranks.size(), 2U);
   EXPECT_EQ(schedule.ranks[1].spans.at(0).use, RecordedUse::kCommunication);

@@ -14,18 +14,17 @@ namespace accosim {
 
 /// h = a d, f = 4 h.
 inline Model gpt2_like(int layers, int hidden, int heads, int vocab, int positions) {
-  Model m;
-  m.name = "test";
-  m.family = "gpt2";
-  m.num_hidden_layers = layers;
-  m.hidden_size = hidden;
-  m.num_attention_heads = heads;
-  m.num_key_value_heads = heads;
-  m.head_dim = hidden / heads;
-  m.intermediate_size = 4 * hidden;
-  m.vocab_size = vocab;
-  m.max_position_embeddings = positions;
-  m.learned_positions = true;
+  Model m{.name = "test",
+          .family = "gpt2",
+          .num_hidden_layers = layers,
+          .hidden_size = hidden,
+          .num_attention_heads = heads,
+          .num_key_value_heads = heads,
+          .head_dim = hidden / heads,
+          .intermediate_size = 4 * hidden,
+          .vocab_size = vocab,
+          .max_position_embeddings = positions,
+          .learned_positions = true};
   m.qkv_bias = m.attention_output_bias = m.mlp_bias = true;
   m.tie_word_embeddings = true;
   return m;
@@ -34,17 +33,16 @@ inline Model gpt2_like(int layers, int hidden, int heads, int vocab, int positio
 inline Model gpt2() { return gpt2_like(12, 768, 12, 50257, 1024); }
 
 inline Model llama(int layers, int hidden, int heads, int kv_heads, int ffn, int vocab) {
-  Model m;
-  m.name = "test";
-  m.family = "llama";
-  m.num_hidden_layers = layers;
-  m.hidden_size = hidden;
-  m.num_attention_heads = heads;
-  m.num_key_value_heads = kv_heads;
-  m.head_dim = hidden / heads;
-  m.intermediate_size = ffn;
-  m.vocab_size = vocab;
-  m.max_position_embeddings = 4096;
+  Model m{.name = "test",
+          .family = "llama",
+          .num_hidden_layers = layers,
+          .hidden_size = hidden,
+          .num_attention_heads = heads,
+          .num_key_value_heads = kv_heads,
+          .head_dim = hidden / heads,
+          .intermediate_size = ffn,
+          .vocab_size = vocab,
+          .max_position_embeddings = 4096};
   m.gated_mlp = m.rms_norm = true;
   return m;
 }
@@ -57,21 +55,15 @@ inline double parameters(const Layers& layers) {
 }
 
 inline double activations(const Layer& layer) {
-  double sum = 0;
-  for (const Operator& op : layer.operators) sum += op.activations.value;
-  return sum;
+  return sum_of<double>(layer.operators, [](const Operator& op) { return op.activations.value; });
 }
 
 inline double forward_flops(const Layer& layer) {
-  double sum = 0;
-  for (const Operator& op : layer.operators) sum += op.forward_flops.value;
-  return sum;
+  return sum_of<double>(layer.operators, [](const Operator& op) { return op.forward_flops.value; });
 }
 
 inline double backward_flops(const Layer& layer) {
-  double sum = 0;
-  for (const Operator& op : layer.operators) sum += op.backward_flops.value;
-  return sum;
+  return sum_of<double>(layer.operators, [](const Operator& op) { return op.backward_flops.value; });
 }
 
 inline const Operator& find(const Layer& layer, const std::string& name) {

@@ -15,10 +15,7 @@ namespace accosim {
 namespace {
 
 Training four_steps(Framework framework = Framework::kPytorch) {
-  Training training;
-  training.framework = framework;
-  training.gradient_accumulation_steps = 4;
-  return training;
+  return Training{.gradient_accumulation_steps = 4, .framework = framework};
 }
 
 std::vector<const ScheduleTraits*> all_rows() {
@@ -121,8 +118,7 @@ TEST(ScheduleTraits, ARowOfAFrameworkStandsForTheSchedulesOwn) {
     EXPECT_EQ(row.formula.sharded, own.formula.sharded);
     ASSERT_NE(find_schedule(row.runs_as), nullptr);
     EXPECT_EQ(row.sharding, traits_of(row.runs_as).sharding);
-    ScheduleSpec spec;
-    spec.name = row.name;
+    ScheduleSpec spec{.name = row.name};
     EXPECT_EQ(&traits_of(spec), &own);
     EXPECT_EQ(program_of(spec), row.name);
     spec.runs_as = row.runs_as;

@@ -42,9 +42,7 @@ TEST(Spec, DtypeNamesDiffer) {
 // At the limits of the loader (1,048,576 wide, 10,000 layers, 8,388,608 inner, 1e8 tokens, twice for the head):
 // 1e4 * (4 * 2^40 + 3 * 2^43) + 2e8 * 2^20 is about 3.1e17, well inside 63 bits.
 TEST(Spec, TheLargestModelThatLoadsDoesNotOverflow) {
-  Model model;
-  model.family = "llama";
-  model.num_hidden_layers = 10'000;
+  Model model{.family = "llama", .num_hidden_layers = 10'000};
   model.hidden_size = model.num_attention_heads = model.num_key_value_heads = 1 << 20;
   model.head_dim = 1;
   model.intermediate_size = 1 << 23;

@@ -18,16 +18,12 @@ namespace accosim {
 namespace {
 
 RankKind kind_of(std::vector<Kernel> kernels) {
-  RankKind kind;
-  kind.device = sample_device();
+  RankKind kind{.device = sample_device()};
   kind.device.sm_count = 100;
   kind.device.launch_interval = Seconds{0};
-  GemmFit fit;
-  fit.peak_fraction = 0.5;
-  fit.quality = {0.1, 50, 1e6, 1e12, false};
+  const GemmFit fit{.peak_fraction = 0.5, .quality = {0.1, 50, 1e6, 1e12, false}};
   kind.device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
-  Operator op;
-  op.forward = std::move(kernels);
+  Operator op{.forward = std::move(kernels)};
   add_up(op);
   kind.layers.edit() = {Layer{LayerKind::kBlock, {op}}};
   return kind;
@@ -134,8 +130,7 @@ TEST(Spread, AKernelOutsideItsTableIsExtrapolated) {
 }
 
 TEST(Spread, TheOptimizerErrsAsItsTableDoes) {
-  Costs costs;
-  costs.kinds = {kind_of({})};
+  Costs costs{.kinds = {kind_of({})}};
   costs.kinds[0].parameters = 1e7;
   costs.kinds[0].device.kernels = std::vector<KernelTable>{
       {StepKernel::kAdamw, Dtype::kBf16, 0, {{1e6, Seconds{1e-5}}, {1e8, Seconds{1e-3}}}, 0.01, 20}};
@@ -158,11 +153,9 @@ TEST(Spread, ConstantsOfTheUsersAreJudgedAsSuch) {
 }
 
 TEST(Spread, StepsOfSplitModelsAndOfMixesAddWhatSuchStepsWereOffBy) {
-  Cluster cluster;
-  cluster.nodes = {sample_nodes(1, 2), sample_nodes(1, 2)};
+  Cluster cluster{.nodes = {sample_nodes(1, 2), sample_nodes(1, 2)}};
   EXPECT_EQ(step_spread(cluster, {}), 0);
-  Parallel split;
-  split.tensor = 2;
+  Parallel split{.tensor = 2};
   EXPECT_EQ(step_spread(cluster, split), constants().split.spread);
   Device& other = cluster.nodes[1].devices[1];
   other.slowdown = 2;

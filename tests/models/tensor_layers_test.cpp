@@ -35,10 +35,9 @@ std::vector<TensorMessage> messages(const Layer& layer) {
 
 /// What a rank sends of them in rings: (t-1)/t of a buffer, of an all-reduce twice that.
 double wire_bytes(const Layer& layer, int ranks) {
-  double sum = 0;
-  for (const TensorMessage& each : messages(layer))
-    sum += (each.kind == CollectiveKind::kAllReduce ? 2 : 1) * each.bytes.value * (ranks - 1) / ranks;
-  return sum;
+  return sum_of<double>(messages(layer), [&](const TensorMessage& each) {
+    return (each.kind == CollectiveKind::kAllReduce ? 2 : 1) * each.bytes.value * (ranks - 1) / ranks;
+  });
 }
 
 /// "AR", "RS" or "AG"; backward in brackets; beside the gradient of the input "+x", of the weights "+w".
@@ -207,9 +206,7 @@ TEST(TensorLayers, WhatIsSentHasTheElementsOfWhatIsThere) {
   const Layers layers = layers_of(llama(1, 128, 8, 2, 384, 1024), w, split(4, true));
   const double n = 2 * 128 * 128;
   const auto bytes = [](const Operator& op) {
-    std::vector<double> all;
-    for (const TensorMessage& each : op.messages) all.push_back(each.bytes.value);
-    return all;
+    return mapped<double>(op.messages, [](const TensorMessage& each) { return each.bytes.value; });
   };
   EXPECT_EQ(bytes(find(layers.front(), "token embedding")), (std::vector<double>{4 * n, 4 * n}));
   EXPECT_EQ(bytes(find(layers[1], "mlp up")), (std::vector<double>{4 * n, 2 * n, 4 * n}));
@@ -346,28 +343,23 @@ struct OneOperator {
 
   explicit OneOperator(std::vector<TensorMessage> messages) {
     bill.kernels = {product(10e-3), product(20e-3), pass(1e-3)};
-    BilledOperator op;
-    op.lines = {{0, false}, {2, false}, {0, true}, {1, true}, {2, true}};
-    op.forward = Seconds{11e-3};
-    op.backward = Seconds{31e-3};
-    op.forward_launches = 2;
-    op.backward_launches = 3;
-    op.messages = std::move(messages);
+    const BilledOperator op{.lines = {{0, false}, {2, false}, {0, true}, {1, true}, {2, true}},
+                            .forward = Seconds{11e-3},
+                            .backward = Seconds{31e-3},
+                            .forward_launches = 2,
+                            .backward_launches = 3,
+                            .messages = std::move(messages)};
     bill.layers = {{LayerKind::kBlock, {0}, {op}}};
     bill.layer_of = {0};
   }
 
   static PricedKernel product(double seconds) {
-    PricedKernel priced;
-    priced.kernel = gemm_kernel({1, 1, 1, 1});
-    priced.time = Seconds{seconds};
+    PricedKernel priced{.kernel = gemm_kernel({1, 1, 1, 1}), .time = Seconds{seconds}};
     for (std::size_t i = 0; i < kHeld.size(); ++i) priced.held[i] = Seconds{kHeld[i] >= 8 ? 2 * seconds : seconds};
     return priced;
   }
   static PricedKernel pass(double seconds) {
-    PricedKernel priced;
-    priced.kernel = memory_kernel(Bytes{1});
-    priced.time = Seconds{seconds};
+    PricedKernel priced{.kernel = memory_kernel(Bytes{1}), .time = Seconds{seconds}};
     priced.held.fill(priced.time);
     return priced;
   }
@@ -485,8 +477,7 @@ TEST(TensorWaits, PiecesAreOfBlocksAndNotOfAllReduces) {
 TEST(TensorWaits, OfALayerAreThoseOfItsOperatorsMessages) {
   // A second each, beside kernels that take next to nothing: GPT-2's block by 4 sends two all-reduces forward
   // and, beside products, two backward; with the sequence four and six.
-  Device device;
-  device.sm_count = 1000;
+  Device device{.sm_count = 1000};
   device.peak[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerSecond{1e18};
   device.gemm_efficiency = device.flash_attention_efficiency = 1;
   device.memory_bandwidth = BytesPerSecond{1e18};

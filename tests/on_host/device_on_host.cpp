@@ -258,16 +258,15 @@ std::string why_no_device() { return "no device: the played host has none"; }
 
 DeviceInfo device_info(int device) {
   check_device(device);
-  DeviceInfo info;
-  info.name = "Played on the host";
-  info.major = 9;
-  info.sm_count = 4;
-  info.memory = played().memory;
-  info.l2 = 64 << 10;
-  info.memory_bandwidth = 1e12;
-  info.sm_clock = 1e9;
-  info.memory_clock = 2e9;
-  info.power_limit = 300;
+  DeviceInfo info{.name = "Played on the host",
+                  .major = 9,
+                  .sm_count = 4,
+                  .memory = played().memory,
+                  .l2 = 64 << 10,
+                  .memory_bandwidth = 1e12,
+                  .sm_clock = 1e9,
+                  .memory_clock = 2e9,
+                  .power_limit = 300};
   info.driver = info.runtime = info.products = info.network = "0.0";
   return info;
 }

@@ -151,10 +151,9 @@ TEST(Compare, OnUnlikeGpusTheGainIsSetAgainstABalancedBaselineAndTheA100Alone) {
   EXPECT_EQ(first["kind"], "balanced");
   EXPECT_TRUE(first["part"].is_null());
   ASSERT_EQ(first["accumulation"].size(), 2U);
-  double samples = 0;
-  for (const Json& share : first["accumulation"].elements())
-    samples +=
-        share["gpus"].number() * share["micro_batch_size"].number() * share["gradient_accumulation_steps"].number();
+  const double samples = sum_of<double>(first["accumulation"].elements(), [](const Json& share) {
+    return share["gpus"].number() * share["micro_batch_size"].number() * share["gradient_accumulation_steps"].number();
+  });
   EXPECT_EQ(samples, first["samples_per_update"].number());
   EXPECT_EQ(baselines[1]["kind"], "part");
   EXPECT_EQ(baselines[1]["part"], "16 A100-SXM4-80GB");
@@ -378,9 +377,8 @@ TEST(Trace, IsValidWithoutOverlapAndInMicroseconds) {
     for (const auto& [id, open] : flows) EXPECT_EQ(open, 0) << "flow " << id;
     // Microseconds: two updates of the slowest schedule and what comes before them last seconds, not hours.
     const Json document = results_of({"compare", scenario});
-    double longest = 0;
-    for (const Json& entry : document["results"].elements())
-      longest = std::max(longest, entry["update_time_s"].number());
+    const double longest = largest<double>(document["results"].elements(),
+                                           [](const Json& entry) { return entry["update_time_s"].number(); });
     EXPECT_GT(end, 1e6 * longest) << scenario;
     EXPECT_LT(end, 5e6 * longest) << scenario;
   }

@@ -168,9 +168,7 @@ TEST(Comparison, NoLineIsWiderThanTheTerminal) {
 TEST(Comparison, WideTerminalHasOneRowAScheduleAndAnEightyColumnOneTheSameFigures) {
   const std::vector<RunResult> results{result_of("zero1", "ZeRO-1", 1), result_of("acco", "ACCO", 1.4)};
   const auto rows_of = [](const std::string& text) {
-    int rows = 0;
-    for (const std::string& line : lines_of(text)) rows += line.rfind("ACCO  ", 0) == 0 ? 1 : 0;
-    return rows;
+    return sum_of<int>(lines_of(text), [](const std::string& line) { return line.rfind("ACCO  ", 0) == 0 ? 1 : 0; });
   };
   EXPECT_EQ(rows_of(compared(paper_like(), results, 160)), 1);
   EXPECT_GT(rows_of(compared(paper_like(), results, 80, true)), 1);
@@ -385,8 +383,7 @@ TEST(TerminalText, ProseFollowsTheTerminalUpToALineThatCanBeRead) {
        {std::tuple{60, 55, 60}, std::tuple{105, 100, 105}, std::tuple{300, 105, 110}}) {
     std::ostringstream out;
     write_wrapped(out, "  ", text, terminal);
-    int widest = 0;
-    for (const std::string& line : lines_of(out.str())) widest = std::max(widest, display_width(line));
+    const int widest = largest<int>(lines_of(out.str()), display_width);
     EXPECT_GE(widest, least);
     EXPECT_LE(widest, most);
   }

@@ -26,13 +26,12 @@ PathStep step_of(const std::string& name, int rank, double seconds, int count) {
 
 /// 1.6 s an update: 1.2 s compute on rank 3, 0.4 s communication.
 Explanation example() {
-  Explanation explanation;
-  explanation.label = "ACCO";
-  explanation.ranks = 4;
-  explanation.path.update_time = Seconds{1.6};
-  explanation.path.causes = {{"forward and backward on rank 3", Seconds{1.2}}, {"reduce-scatter", Seconds{0.4}}};
-  explanation.path.steps = {step_of("micro-batch", 3, 1.2, 4), step_of("reduce-scatter", 0, 0.4, 1)};
-  return explanation;
+  return Explanation{
+      .label = "ACCO",
+      .ranks = 4,
+      .path = {.update_time = Seconds{1.6},
+               .steps = {step_of("micro-batch", 3, 1.2, 4), step_of("reduce-scatter", 0, 0.4, 1)},
+               .causes = {{"forward and backward on rank 3", Seconds{1.2}}, {"reduce-scatter", Seconds{0.4}}}}};
 }
 
 TEST(ExplanationText, SaysInWordsWhereTheTimeGoes) {
@@ -125,9 +124,7 @@ TEST(ExplanationText, InterferenceIsNamedWithWhatItCosts) {
 }
 
 TEST(ExplanationText, OperatorsThatSchedulesShareStandOnce) {
-  OperatorTable table;
-  table.device = "A100";
-  table.micro_batch = Seconds{0.04};
+  OperatorTable table{.device = "A100", .micro_batch = Seconds{0.04}};
   Explanation ddp = example(), zero1 = example(), acco = example();
   ddp.label = "ddp";
   zero1.label = "zero1";
@@ -155,9 +152,7 @@ TEST(ExplanationText, OperatorsAddUpToTheMicroBatch) {
                         .forward = Seconds{1e-3},
                         .backward = Seconds{2e-3},
                         .bound = "compute"};
-  OperatorTable table;
-  table.device = "A100-SXM4-80GB";
-  table.rows = {row};
+  OperatorTable table{.device = "A100-SXM4-80GB", .rows = {row}};
   table.micro_batch = Seconds{0.040};  // 12 x 3 ms are 36 ms; 4 ms, a tenth, are not explained
   explanation.operators = {table};
   const std::string text = unwrapped(explained(explanation, 120));
@@ -192,15 +187,14 @@ TEST(ExplanationText, SaysHowEachCollectiveIsDoneAndWhatBindsIt) {
 }
 
 CollectiveRow grown(int nodes, double mib, const std::string& protocol, int channels, double microseconds) {
-  CollectiveRow row;
-  row.name = "all_gather";
-  row.ranks = 8 * nodes;
-  row.nodes = nodes;
-  row.bytes = Bytes{mib * 1048576};
-  row.algorithm = "ring";
-  row.protocol = protocol;
-  row.channels = channels;
-  row.alone = Seconds{1e-6 * microseconds};
+  CollectiveRow row{.name = "all_gather",
+                    .ranks = 8 * nodes,
+                    .nodes = nodes,
+                    .bytes = Bytes{mib * 1048576},
+                    .algorithm = "ring",
+                    .protocol = protocol,
+                    .channels = channels,
+                    .alone = Seconds{1e-6 * microseconds}};
   row.terms = {{"wire", row.alone}};
   return row;
 }

@@ -87,10 +87,7 @@ TEST(FairText, SaysWhetherTheSlowerKindIsWorthAdding) {
 }
 
 TEST(FairText, IsInTheDocumentOfResultsWhereThereIsSomething) {
-  Scenario scenario;
-  scenario.name = "test";
-  scenario.model.family = "measured";
-  scenario.cluster.nodes = {NodeGroup{}};
+  Scenario scenario{.name = "test", .model = {.family = "measured"}, .cluster = {.nodes = {NodeGroup{}}}};
   const auto document = [&](const FairComparison& fair) {
     return Json::parse(written([&](std::ostream& out) {
       write_results_json(out, scenario, "reference", {{}, {}, fair});

@@ -122,10 +122,8 @@ std::vector<ScheduleSpec> all_kinds() {
   overlapped.overlap = Overlap::kBackward;
   overlapped.overlap_param_gather = true;
   overlapped.buckets = Buckets::kTensors;
-  ScheduleSpec hybrid = sample_schedule("zero3", "hybrid");
-  hybrid.island = Island::kNode;
-  ScheduleSpec of_nodes = sample_schedule("diloco", "nodes");
-  of_nodes.island = Island::kNode;
+  const ScheduleSpec hybrid = sample_schedule({.name = "zero3", .label = "hybrid", .island = Island::kNode});
+  const ScheduleSpec of_nodes = sample_schedule({.name = "diloco", .label = "nodes", .island = Island::kNode});
   ScheduleSpec in_nodes = overlapped;
   in_nodes.label = "shards in nodes";
   in_nodes.island = Island::kNode;
@@ -250,9 +248,8 @@ TEST(GraphDot, EveryScheduleIsRead) {
     slow.gemm_efficiency = 0.2;
     return slow;
   }());
-  std::vector<ScheduleGraph> graphs;
-  for (const ScheduleSpec& spec : all_kinds()) graphs.push_back(graph_of(spec, price(scenario, spec)));
-  const std::string text = dot_of(graphs);
+  const std::string text = dot_of(mapped<ScheduleGraph>(
+      all_kinds(), [&](const ScheduleSpec& spec) { return graph_of(spec, price(scenario, spec)); }));
   const DotFile dot = parse_dot(text);
   EXPECT_EQ(dot.error, "");
   EXPECT_TRUE(holds(text, "[shape=point, xlabel=\"meet\"]"));  // of both kinds of ranks

@@ -76,10 +76,8 @@ const std::string kKernels =
     "source,device,kind,dtype,batch,m,n,k,out_dtype,accumulate,time_us\nme,X,gemm,bf16,1,10,20,30,bf16,0,5\n";
 
 void read_collectives(const std::string& text) {
-  Cluster cluster;
-  cluster.name = "here";
-  cluster.nodes = {sample_nodes(2, 8)};
-  read_collective_samples(text, "f", {std::make_shared<const Cluster>(cluster)});
+  read_collective_samples(text, "f",
+                          {std::make_shared<const Cluster>(Cluster{.name = "here", .nodes = {sample_nodes(2, 8)}})});
 }
 
 struct Kind {

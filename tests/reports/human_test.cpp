@@ -86,8 +86,7 @@ TEST(HumanNumbers, ARangeWhoseEndsReadAlikeIsOneNumber) {
 // Are the figures of a column written alike, with the digits that tell them apart?
 
 std::vector<std::string> texts_of(const std::vector<Seconds>& times, Format format = Format::kTime) {
-  std::vector<double> values;
-  for (const Seconds time : times) values.push_back(time.value);
+  std::vector<double> values = mapped<double>(times, &Seconds::value);
   const ColumnText column = column_text(format, values);
   std::vector<std::string> texts = {column.unit};
   for (const double value : values) texts.push_back(column.text_of(value));

@@ -118,8 +118,7 @@ TEST(Page, HoldsItsDocumentOnceAndLoadsNothing) {
 TEST(Page, SpansAreGapsAndDurationsInNanoseconds) {
   PageTimeline one{"zero1", {}, {{0, "rank 0"}}};
   EventGraph& graph = one.timeline.graph;
-  Program program;
-  program.lane_names = {"compute"};
+  const Program program{.lane_names = {"compute"}};
   graph.programs = {program};
   graph.ranks.resize(1);
   graph.labels = {{"forward", OpClass::kForward}, {"all-reduce", OpClass::kCommunication}};
@@ -189,9 +188,7 @@ TEST(Page, MemoryHasABarForEachKindOfRank) {
 }
 
 TEST(Page, TheBreakdownIsWhatThePictureOfItHas) {
-  UpdateBreakdown breakdown;
-  breakdown.label = "zero1";
-  breakdown.update_time = Seconds{4};
+  UpdateBreakdown breakdown{.label = "zero1", .update_time = Seconds{4}};
   breakdown.parts[static_cast<std::size_t>(TimeUse::kComputation)] = Seconds{3};
   breakdown.parts[static_cast<std::size_t>(TimeUse::kBubble)] = Seconds{1};
   Page page;
@@ -261,12 +258,11 @@ TEST_F(Answer, NamesTheFastestThatFits) {
 }
 
 TEST_F(Answer, SaysOfAMixSecondWhetherTheSlowerPartIsWorthAdding) {
-  FairComparison fair;
-  fair.adding = {"zero1",
-                 "4 A100-SXM4-80GB",
-                 {"4 V100-SXM2-32GB"},
-                 {1.4, {1.2, 1.6}, "11 and 5 micro-batches"},
-                 {0.8, {0.7, 0.9}, "8 micro-batches"}};
+  const FairComparison fair{.adding = Adding{"zero1",
+                                             "4 A100-SXM4-80GB",
+                                             {"4 V100-SXM2-32GB"},
+                                             {1.4, {1.2, 1.6}, "11 and 5 micro-batches"},
+                                             {0.8, {0.7, 0.9}, "8 micro-batches"}}};
   EXPECT_EQ(said(fair),
             said() +
                 " Adding the V100s to the homogeneous subset of A100s, under the same schedule: 1.40x (1.20 to 1.60) "

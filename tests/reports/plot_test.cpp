@@ -50,12 +50,9 @@ RunResult result_of(const std::string& label, double update, int ranks) {
 /// Two schedules: one that computes 1 s and then sends 1 s, and one that sends while it computes, on two kinds of
 /// ranks.
 TimelinePicture example(const std::string& name = "") {
-  TimelinePicture picture;
-  picture.heading = {name + "example", name + "model on 4 GPUs"};
-  ScheduleTimeline serial;
-  serial.label = name + "serial";
-  serial.length = Seconds{2};
-  serial.labels = {name + "forward", name + "all-reduce"};
+  TimelinePicture picture{.heading = {name + "example", name + "model on 4 GPUs"}};
+  ScheduleTimeline serial{
+      .label = name + "serial", .length = Seconds{2}, .labels = {name + "forward", name + "all-reduce"}};
   serial.ranks = {{0,
                    4,
                    name + "GPU",
@@ -135,9 +132,7 @@ Ladder example_ladder(const std::string& name = "") {
 
 /// Two stages with two chunks each: a pass over each chunk of a micro-batch forward, then backward, in 10 ms each.
 std::vector<PipelineChart> pipelines(const std::string& name = "") {
-  PipelineChart chart;
-  chart.label = name + "zero1";
-  chart.length = Seconds{0.1};
+  PipelineChart chart{.label = name + "zero1", .length = Seconds{0.1}};
   chart.parallel.pipeline = chart.parallel.chunks = 2;
   for (int stage = 0; stage < 2; ++stage) {
     PipelineRow& row = chart.rows.emplace_back();

@@ -17,24 +17,21 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// A llama with one layer of width 4, 2 heads and 10 words; two nodes of two GPUs.
 Scenario small_scenario() {
-  Scenario scenario;
-  scenario.name = "small";
-  scenario.baseline = "serial";
-  scenario.model.name = "tiny";
-  scenario.model.family = "llama";
-  scenario.model.num_hidden_layers = 1;
-  scenario.model.hidden_size = 4;
-  scenario.model.num_attention_heads = 2;
-  scenario.model.num_key_value_heads = 2;
-  scenario.model.head_dim = 2;
-  scenario.model.intermediate_size = 8;
-  scenario.model.vocab_size = 10;
-  scenario.model.max_position_embeddings = 16;
+  Scenario scenario{.name = "small",
+                    .model = {.name = "tiny",
+                              .family = "llama",
+                              .num_hidden_layers = 1,
+                              .hidden_size = 4,
+                              .num_attention_heads = 2,
+                              .num_key_value_heads = 2,
+                              .head_dim = 2,
+                              .intermediate_size = 8,
+                              .vocab_size = 10,
+                              .max_position_embeddings = 16},
+                    .baseline = "serial"};
   scenario.model.gated_mlp = scenario.model.rms_norm = true;
   scenario.model.attention_window = {0};
-  NodeGroup group;
-  group.count = 2;
-  group.gpus = 2;
+  NodeGroup group{.count = 2, .gpus = 2};
   group.devices.resize(2);
   scenario.cluster.nodes.push_back(group);
   return scenario;

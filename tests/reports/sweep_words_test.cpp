@@ -87,8 +87,7 @@ TEST(SweepWords, AlongOneAxisTheyAnswerWhereTheBestChangesAndWhatBinds) {
 }
 
 TEST(CaveatsText, LateGradientsAreCounted) {
-  Caveats caveats;
-  caveats.statistics = Statistics::kStaleGradients;
+  Caveats caveats{.statistics = Statistics::kStaleGradients};
   EXPECT_EQ(in_words(caveats), "with gradients one update late");
   EXPECT_EQ(worst_in_words(caveats), "with gradients one update late");
   caveats.updates_late = 3;

@@ -71,15 +71,13 @@ struct Played {
   std::vector<Span> spans;
 };
 Span span_of(int rank, int lane, int op, std::uint16_t label, double arrived, double begin, double end) {
-  Span span;
-  span.rank = rank;
-  span.lane = static_cast<std::uint16_t>(lane);
-  span.op = op;
-  span.label = label;
-  span.arrived = Seconds{arrived};
-  span.begin = Seconds{begin};
-  span.end = Seconds{end};
-  return span;
+  return Span{.rank = rank,
+              .op = op,
+              .lane = static_cast<std::uint16_t>(lane),
+              .label = label,
+              .arrived = Seconds{arrived},
+              .begin = Seconds{begin},
+              .end = Seconds{end}};
 }
 EventGraph example_graph() {
   EventGraph graph;
@@ -87,16 +85,11 @@ EventGraph example_graph() {
       {"forward", OpClass::kForward}, {"backward", OpClass::kBackward, 1}, {"reduce-scatter", OpClass::kCommunication}};
   graph.links = {{"node 0 out", BytesPerSecond{1e10}}, {"node 1 in", BytesPerSecond{1e10}}};
   graph.paths = {{{0, 1}}};
-  Plan plan;
-  plan.latency = Seconds{1};
-  plan.flows = {{0, Bytes{1e10}}};
-  plan.sms = 24;
+  const Plan plan{.latency = Seconds{1}, .flows = {{0, Bytes{1e10}}}, .sms = 24};
   graph.groups = {{{0, 1}, {plan}}};
-  Program program;
-  program.lane_names = {"compute", "communication"};
+  Program program{.lane_names = {"compute", "communication"}};
   program.lanes.resize(2);
-  Op op;
-  op.duration = Seconds{1};
+  Op op{.duration = Seconds{1}};
   program.lanes[0].push_back(op);
   op.label = 1;
   op.duration = Seconds{2};
@@ -249,9 +242,7 @@ TEST(TraceCounters, LawsOfEverySchedule) {
 TEST(TraceCounters, InAFileTheyAreEventsInOrderOfProcessesWithNames) {
   const Played played = example();
   std::ostringstream out;
-  TraceOptions options;
-  options.counters = true;
-  TraceWriter writer(out, options);
+  TraceWriter writer(out, TraceOptions{.counters = true});
   writer.begin_schedule(played.graph, "acco", {"A100", "V100"}, 5, {kCourse, kCourse});
   for (const Span& span : played.spans) writer.add(span);
   writer.finish();

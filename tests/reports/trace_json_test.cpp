@@ -25,13 +25,11 @@ enum LabelIndex : std::uint16_t { kForward, kBackward, kReduceScatter, kSwap };
 
 /// `ranks` equal ranks; lane 0 computes, lane 1 copies, lane 2 communicates with all others in op 0.
 EventGraph small_graph(int ranks) {
-  EventGraph graph;
-  graph.labels = {{"forward", OpClass::kForward},
-                  {"backward", OpClass::kBackward},
-                  {"reduce-scatter", OpClass::kCommunication},
-                  {"swap", OpClass::kMark}};
-  Program program;
-  program.lane_names = {"compute", "copy", "communication"};
+  EventGraph graph{.labels = {{"forward", OpClass::kForward},
+                              {"backward", OpClass::kBackward},
+                              {"reduce-scatter", OpClass::kCommunication},
+                              {"swap", OpClass::kMark}}};
+  Program program{.lane_names = {"compute", "copy", "communication"}};
   program.lanes.resize(3, std::vector<Op>(1));
   program.lanes[2][0].kind = OpKind::kCollective;
   program.lanes[2][0].slot = 0;
@@ -46,10 +44,7 @@ EventGraph small_graph(int ranks) {
 }
 
 Span span_of(int rank, int lane, LabelIndex label, double begin, double end) {
-  Span span;
-  span.rank = rank;
-  span.lane = static_cast<std::uint16_t>(lane);
-  span.label = label;
+  Span span{.rank = rank, .lane = static_cast<std::uint16_t>(lane), .label = label};
   span.arrived = span.begin = Seconds{begin};
   span.end = Seconds{end};
   return span;
@@ -232,9 +227,7 @@ TEST(TraceOnRandomSpans, SlicesOfOneThreadNeverOverlapAndNoTimeIsLost) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const int ranks = 2 + static_cast<int>(seed % 4);
     const RandomTrace random = random_trace(ranks, seed);
-    TraceOptions options;
-    options.max_repeats = 6;
-    const auto threads = slices_of(trace_of(small_graph(ranks), random.spans, options));
+    const auto threads = slices_of(trace_of(small_graph(ranks), random.spans, TraceOptions{.max_repeats = 6}));
     expect_no_overlap(threads);
     for (const auto& [id, seconds] : random.busy) {
       double drawn = 0;
@@ -367,8 +360,7 @@ TEST(Trace, FlowsOfTwoSchedulesHaveDifferentNumbers) {
 
 TEST(Trace, LimitKeepsTheFirstEventsOfEachScheduleAndSaysWhatIsMissing) {
   const EventGraph graph = small_graph(1);
-  TraceOptions options;
-  options.max_events = 10;
+  TraceOptions options{.max_events = 10};
   std::ostringstream out;
   TraceWriter writer(out, options);
   for (int schedule = 0; schedule < 2; ++schedule) {

@@ -52,14 +52,13 @@ LoadedScenario with(const std::string& training, const std::string& schedule) {
 /// What is nearest to a scenario's first schedule.
 struct Near {
   Nearest nearest;
-  LoadedScenario loaded;
-  Typed typed;
+  LoadedScenario loaded{};
+  Typed typed{};
 
   const ScheduleSpec& spec() const { return loaded.scenario.schedules.front(); }
 };
 Near near(LaunchForm form, const LoadedScenario& loaded) {
-  Near all;
-  all.nearest = nearest_to(form, loaded, resolved_entry(loaded, loaded.scenario.schedules.front().label));
+  Near all{.nearest = nearest_to(form, loaded, resolved_entry(loaded, loaded.scenario.schedules.front().label))};
   all.loaded = load_again(loaded, all.nearest.set);
   all.typed = typed(form, all.loaded.scenario, all.spec());
   return all;

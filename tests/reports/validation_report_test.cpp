@@ -28,9 +28,8 @@ ValidationRow row(const std::string& id, double measured, double predicted) {
 }
 
 Validation sample() {
-  Validation validation;
-  validation.sources = {{"who", "", "Who measured", "http://who", "abc", "MIT", "", ""}};
-  validation.rows = {row("who/good", 1, 1.1), row("who/bad", 1, 2)};
+  Validation validation{.sources = {{"who", "", "Who measured", "http://who", "abc", "MIT", "", ""}},
+                        .rows = {row("who/good", 1, 1.1), row("who/bad", 1, 2)}};
   validation.rows[1].explanation = "because";
   ValidationRow no = row("who/no", 0, 0);
   no.not_expressible = "no such thing";
@@ -121,15 +120,12 @@ TEST(ValidationText, OneCaseIsToldInFull) {
 // Does the page of live runs count every run once, and say what it left out?
 
 LiveResult two_runs() {
-  LiveResult result;
-  result.cpu = "A CPU";
-  result.network = "netns:1 Mbit/s";
-  LiveRow rejected;
-  rejected.cell = {2, "acco", 4, 0.5, Seconds{0.001}, 1, false};
-  rejected.measured = Seconds{2};
-  rejected.predicted = Seconds{1};
-  rejected.disturbed = "others were at work";
-  rejected.counts = false;
+  LiveResult result{.cpu = "A CPU", .network = "netns:1 Mbit/s"};
+  const LiveRow rejected{.cell = {2, "acco", 4, 0.5, Seconds{0.001}, 1, false},
+                         .measured = Seconds{2},
+                         .predicted = Seconds{1},
+                         .disturbed = "others were at work",
+                         .counts = false};
   LiveRow again = rejected;
   again.disturbed = "";
   again.counts = true;

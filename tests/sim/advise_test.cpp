@@ -45,23 +45,19 @@ CandidateSpace small_space() {
 }
 
 Evaluation played(double time, double memory = 1, double sent = 1) {
-  Evaluation each;
-  each.state = PointState::kPlayed;
-  each.has_time = true;
-  each.samples = 1;
-  each.update_time = time;
-  each.memory = memory;
-  each.sent = sent;
-  return each;
+  return Evaluation{.state = PointState::kPlayed,
+                    .memory = memory,
+                    .samples = 1,
+                    .has_time = true,
+                    .update_time = time,
+                    .sent = sent};
 }
 
 /// Who plays each point by itself: `of` makes one of its index.
 template <class Of>
 auto one_by_one(const Of& of) {
   return [of](const std::vector<std::size_t>& indices, const PlayLimit&) {
-    std::vector<TriedPoint> points;
-    for (const std::size_t i : indices) points.push_back(of(i));
-    return points;
+    return mapped<TriedPoint>(indices, [&of](const std::size_t i) { return of(i); });
   };
 }
 
@@ -329,9 +325,7 @@ TEST(Takeover, NowhereAndWhereTheBestCannotBe) {
 }
 
 std::vector<std::string> texts_of(const std::vector<Alternative>& alternatives) {
-  std::vector<std::string> texts;
-  for (const Alternative& each : alternatives) texts.push_back(each.text);
-  return texts;
+  return mapped<std::string>(alternatives, &Alternative::text);
 }
 
 TEST(Knobs, MicroBatchesKeepTheSamplesOfAnUpdate) {
@@ -464,8 +458,7 @@ TEST(Knobs, RecomputationOfSomeBlocksMayBeGivenUp) {
 
 TEST(Knobs, OfTwoRoundsOneIsToldItsSizeWhereTheAccumulationIsOddAndNobodyDividesIt) {
   const Alternative odd{"", {}, {"/training/gradient_accumulation_steps=5"}}, even{"", {}, {}};
-  Training training;
-  training.gradient_accumulation_steps = 4;
+  Training training{.gradient_accumulation_steps = 4};
   const ScheduleKey first{"micro_batches_per_round", "3"}, counts{"balance", "\"counts\""};
   EXPECT_EQ(rounds_key("acco", {}, odd, training), first);
   EXPECT_EQ(rounds_key("acco", {}, even, training), std::nullopt);
@@ -498,10 +491,9 @@ TEST(Knobs, OfManyNodeGroupsOneAtATimeHasFewerNodes) {
 TEST(Knobs, EntriesThatDifferInOptionsAloneAreOneForm) {
   const LoadedScenario loaded = load_scenario("two_sites_2x16_a100", {});
   const CandidateSpace all = candidates_for(loaded, {}, {}, false);
-  std::vector<std::string> labels;
-  for (const Form& form : all.forms) labels.push_back(form.label);
-  EXPECT_EQ(labels, (std::vector<std::string>{"ddp", "acco", "diloco", "diloco int8", "zero1", "zero2", "zero3", "dpu",
-                                              "wp", "pipesgd", "sapipe"}))
+  EXPECT_EQ(mapped<std::string>(all.forms, &Form::label),
+            (std::vector<std::string>{"ddp", "acco", "diloco", "diloco int8", "zero1", "zero2", "zero3", "dpu", "wp",
+                                      "pipesgd", "sapipe"}))
       << "ddp with large buckets is ddp; local SGD is not asked for, and its replicas drift";
   bool large = false;
   for (const Knob& knob : all.forms[0].knobs)

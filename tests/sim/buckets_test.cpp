@@ -26,11 +26,7 @@ namespace accosim {
 namespace {
 
 ScheduleSpec in_buckets(double first, double cap) {
-  ScheduleSpec spec;
-  spec.buckets = Buckets::kTensors;
-  spec.first_bucket = Bytes{first};
-  spec.bucket_cap = Bytes{cap};
-  return spec;
+  return ScheduleSpec{.buckets = Buckets::kTensors, .bucket_cap = Bytes{cap}, .first_bucket = Bytes{first}};
 }
 
 /// An embedding whose table of 9 is ready last, and a block of four tensors.
@@ -141,9 +137,7 @@ TEST(Buckets, KeepEveryByteAndNeverGoBackInTime) {
 Scenario ddp_scenario() {
   Scenario scenario = sample_scenario(1, 2);
   scenario.training.interference = false;
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.overlap = Overlap::kBackward;
-  spec.buckets = Buckets::kTensors;
+  ScheduleSpec spec = sample_schedule({.name = "ddp", .overlap = Overlap::kBackward, .buckets = Buckets::kTensors});
   spec.parameter_dtype = spec.gradient_dtype = Dtype::kFp32;
   scenario.schedules = {spec};
   scenario.baseline = spec.label;
@@ -157,10 +151,9 @@ Seconds synchronized(const Scenario& scenario) {
 
 /// Of all gradients into their buckets or back: each is read and written by a kernel of its own.
 Seconds copies(const RankKind& kind) {
-  Seconds sum;
-  for (const double elements : tensors_of(kind.layers))
-    sum += memory_time(Bytes{4 * elements}, Bytes{4 * elements}, kind.device);
-  return sum;
+  return sum_of<Seconds>(tensors_of(kind.layers), [&](const double elements) {
+    return memory_time(Bytes{4 * elements}, Bytes{4 * elements}, kind.device);
+  });
 }
 
 TEST(Ddp, CopiesEveryGradientIntoItsBucketAndBackUnlessItIsAView) {
@@ -355,12 +348,11 @@ TEST(OnAThousandGpus, EachFrameworkSendsAsManyMessagesAsItsBucketsSay) {
 constexpr NetworkKind kReference = NetworkKind::kReference;
 
 ScheduleSpec overlapped(bool aligned, Buckets buckets = Buckets::kUnits) {
-  ScheduleSpec spec = sample_schedule("zero1");
-  spec.overlap = Overlap::kBackward;
-  spec.buckets = buckets;
-  spec.overlap_param_gather = true;
-  spec.align_param_gather = aligned;
-  return spec;
+  return sample_schedule({.name = "zero1",
+                          .overlap = Overlap::kBackward,
+                          .buckets = buckets,
+                          .overlap_param_gather = true,
+                          .align_param_gather = aligned});
 }
 
 /// All of an update but the forward pass of its first micro-batch.

@@ -38,10 +38,9 @@ EventGraph without_counting(EventGraph graph) {
 
 /// Some phases, folded, with or without counting.
 SteadyPlay played(const Scenario& scenario, const ScheduleSpec& spec, NetworkKind network, bool counting) {
-  SteadyPlay play;
-  play.accumulation_steps = scenario.training.gradient_accumulation_steps;
-  play.costs = price(scenario, spec);
-  play.updates = kPhases;
+  SteadyPlay play{.accumulation_steps = scenario.training.gradient_accumulation_steps,
+                  .costs = price(scenario, spec),
+                  .updates = kPhases};
   EventGraph graph = build(spec, play.costs, play.accumulation_steps, kPhases);
   play.folded = fold(counting ? std::move(graph) : without_counting(std::move(graph)));
   Recorder recorder(play.folded.graph, kPhases, Keep::kAll);
@@ -164,8 +163,7 @@ TEST(Counted, TheCriticalPathGoesThroughAllOfThem) {
     const CriticalPath path = critical_path(counted);
     const CriticalPath all = critical_path(played(scenario, spec, kNetworks[seed % 2], false));
     expect_close(path.update_time.value, all.update_time.value, 0, "update");
-    double sum = 0;
-    for (const PathStep& step : path.steps) sum += step.duration.value;
+    const double sum = sum_of<double>(path.steps, [](const PathStep& step) { return step.duration.value; });
     EXPECT_NEAR(sum / path.update_time.value, 1, 1e-6) << seed;
     // Of several ways of equal length either may be taken, so what they go through need not be the same; its kinds are.
     std::map<std::string, double> sums = sums_of(path.steps);
@@ -185,17 +183,12 @@ Scenario two_groups(int nodes, int gpus) {
 
 /// Of DDP in each node group, between two meetings.
 ScheduleSpec thirty_updates(const char* name) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.island = Island::kGroup;
-  spec.inner = "ddp";
-  spec.inner_updates = 30;
-  return spec;
+  return sample_schedule({.name = name, .island = Island::kGroup, .inner_updates = 30, .inner = "ddp"});
 }
 
 TEST(Counted, AMillionUpdatesCostWhatTwentyDo) {
   const Scenario scenario = two_groups(1, 4);
-  ScheduleSpec spec = sample_schedule("diloco");
-  spec.island = Island::kGroup;
+  ScheduleSpec spec = sample_schedule({.name = "diloco", .island = Island::kGroup});
   for (const std::string inner : {"ddp", "zero3"}) {
     spec.inner = inner;
     spec.inner_updates = 20;
@@ -218,8 +211,7 @@ TEST(Counted, InAPipelineUpdatesCostWhatAFewDo) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.training.parallel.pipeline = 2;
   for (const char* const name : {"diloco", "local_sgd", "slowmo", "overlap_local_sgd", "co2", "eager_diloco"}) {
-    ScheduleSpec spec = sample_schedule(name);
-    spec.inner_updates = 60;
+    ScheduleSpec spec = sample_schedule({.name = name, .inner_updates = 60});
     for (const NetworkKind network : kNetworks) {
       const SteadyPlay counted = played(scenario, spec, network, true), all = played(scenario, spec, network, false);
       EXPECT_GT(times_counted(counted), 0) << name;
@@ -316,12 +308,10 @@ TEST(Counted, WhatDiffersForEverIsRefusedOnceItIsTooMuch) {
 TEST(Counted, LoopsWithoutAFixedNumberOfRepetitionsAreNone) {
   Tables tables;
   ProgramBuilder program(tables, {"compute", "communication"});
-  NewLoop loop;
-  loop.lanes = {0};
-  loop.min = 10;
-  loop.until = program.compute(1, "swap", OpClass::kCopy, Seconds{5});
-  loop.counted = "round like the one before";
-  program.begin_loop(loop);
+  program.begin_loop({.lanes = {0},
+                      .min = 10,
+                      .until = program.compute(1, "swap", OpClass::kCopy, Seconds{5}),
+                      .counted = "round like the one before"});
   program.compute(0, "forward", OpClass::kForward, Seconds{1});
   program.end_loop(std::vector<int>{0});
   EventGraph graph = graph_of_one(tables, program);

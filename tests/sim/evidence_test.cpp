@@ -29,6 +29,7 @@
 #include "tests/support/sample.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -127,18 +128,12 @@ PublishedCase case_of(const char* id, const char* group, double gib) {
   Scenario scenario = sample_scenario(1, 2);
   scenario.name = "sample";
   for (Device& device : scenario.cluster.nodes[0].devices) device.memory = Bytes{gib * 0x1p30};
-  PublishedCase one;
-  one.id = id;
-  one.group = group;
-  one.source = "source";
-  one.scenario = std::make_shared<const Scenario>(std::move(scenario));
-  return one;
+  return PublishedCase{
+      .id = id, .group = group, .source = "source", .scenario = std::make_shared<const Scenario>(std::move(scenario))};
 }
 
 std::vector<const PublishedCase*> all_of(const std::vector<PublishedCase>& cases) {
-  std::vector<const PublishedCase*> all;
-  for (const PublishedCase& one : cases) all.push_back(&one);
-  return all;
+  return mapped<const PublishedCase*>(cases, [](const PublishedCase& one) { return &one; });
 }
 
 TEST(FitsOfRuns, ARunIsAskedForOnceHoweverManyFiguresItHas) {
@@ -244,13 +239,8 @@ TEST(Refits, WhatNoFitSawIsNotSeen) {
 TEST(Live, WhatAccocalDidNotWriteIsTold) {
   const Scratch scratch;
   LiveOptions options{.accocal = "/bin/true", .folder = scratch.path("")};
-  try {
-    validate_live(options);
-    FAIL() << "was taken for samples";
-  } catch (const BadEnvironment& error) {
-    const std::string path = options.folder + "/samples-2.json";
-    EXPECT_EQ(error.what(), "\"" + path + "\" no such file; check the path");
-  }
+  EXPECT_EQ(thrown_by<BadEnvironment>([&] { validate_live(options); }),
+            "\"" + options.folder + "/samples-2.json\" no such file; check the path");
 }
 
 // Are two steps a pair where one knob differs and nothing else, and does the spread of their ratios come out of them?
@@ -448,12 +438,7 @@ TEST(MemoryVerdicts, TheLargestMicroBatchFitsAndTheNextDoesNotSurely) {
 TEST(MemoryVerdicts, ARunThatIsNotThereIsToldByItsName) {
   const Published none;
   const auto told = [&](const VerdictCase& of) {
-    try {
-      memory_verdicts({of}, none, data_dir());
-    } catch (const ScenarioError& error) {
-      return error.errors.front();
-    }
-    return std::string();
+    return thrown_by<ScenarioError>([&] { memory_verdicts({of}, none, data_dir()); });
   };
   EXPECT_EQ(told({"a run", "", {}, "", "source/case"}),
             "\"a run\": there is no \"source/case\"; name a schedule of the scenario, or a case of the folder");

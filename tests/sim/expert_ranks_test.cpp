@@ -101,8 +101,7 @@ TEST(ExpertRanks, WholeExpertsAreSharedByRanksThatSplitTensorsToo) {
 TEST(ExpertRanks, GroupsOfThoseThatShareExpertsPartitionTheRanks) {
   for (const int ranks : {2, 4, 8, 16}) {
     const Costs costs = costs_of(with_whole_experts(ranks));
-    TensorMessage message;
-    message.of_experts = true;
+    TensorMessage message{.of_experts = true};
     std::vector<int> seen(16);
     for (const std::vector<int>& group : groups_of(costs.layout, {over(Dim::kTensor, Dim::kExpert)}).members) {
       EXPECT_EQ(static_cast<int>(group.size()), ranks);
@@ -190,8 +189,7 @@ TEST(ExpertRanks, SearchesTryEveryNumberOfRanksThatMayShareThem) {
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());  // with split sequences and without
   EXPECT_EQ(pairs, (std::vector<int>{1, 2, 4, 8}));
   for (const Parallel& each : degrees_of(sample_scenario(2, 8))) EXPECT_EQ(each.experts, 1);
-  Parallel shared;
-  shared.experts = 8;
+  Parallel shared{.experts = 8};
   EXPECT_EQ(degrees_in_words(shared), "expert_parallel_size 8");
 }
 
@@ -207,10 +205,7 @@ TEST(ExpertRanks, ARankComputesAsMuchAndHasAShareOfTheExperts) {
 }
 
 TEST(ExpertRanks, ShardsAreOfThoseWithTheSameExperts) {
-  RankKind kind;
-  kind.parameters = 100;
-  kind.expert_parameters = 80;
-  kind.shards = 8;
+  RankKind kind{.parameters = 100, .expert_parameters = 80, .shards = 8};
   EXPECT_EQ(shard_elements(kind), 100.0 / 8);
   kind.share.experts = 4;
   EXPECT_EQ(shard_elements(kind), 20.0 / 8 + 80.0 / 2);
@@ -242,8 +237,7 @@ TEST(ExpertRanks, GradientsOfExpertsAreSummedByThoseThatHaveThem) {
     for (const int pipeline : {1, 2}) {
       if (pipeline > 1 && schedule == std::string("zero2")) continue;
       const Costs costs = costs_of(with_experts(4, 1, pipeline), schedule);
-      ScheduleSpec spec = sample_schedule(schedule);
-      spec.buckets = Buckets::kWhole;
+      const ScheduleSpec spec = sample_schedule({.name = schedule, .buckets = Buckets::kWhole});
       double dense = 0, own = 0;
       for (const RankKind& each : costs.kinds) {
         dense = std::max(dense, each.parameters - each.expert_parameters);
@@ -278,9 +272,8 @@ TEST(ExpertRanks, UnitsGatherExpertsAmongThoseThatHaveThem) {
 
 TEST(ExpertRanks, BucketsHoldGradientsOfOneKind) {
   const Costs costs = costs_of(with_experts(4));
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.buckets = Buckets::kTensors;
-  spec.overlap = Overlap::kBackward;
+  const ScheduleSpec spec =
+      sample_schedule({.name = "ddp", .overlap = Overlap::kBackward, .buckets = Buckets::kTensors});
   const auto bytes = bytes_by(costs, spec, CollectiveKind::kAllReduce);
   EXPECT_EQ(bytes.size(), 2U);
 }

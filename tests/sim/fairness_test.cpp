@@ -118,10 +118,7 @@ TEST(Fairness, APartHasThePausesOfItsOwnRanksOnly) {
   // The slow GPU pauses for a long time: alone the fast one never does.
   Scenario scenario = unlike_pair();
   const auto alone = [&](std::vector<int> ranks) {
-    Pause pause;
-    pause.ranks = std::move(ranks);
-    pause.every_updates = 10;
-    pause.duration = Seconds{100};
+    const Pause pause{.ranks = std::move(ranks), .every_updates = 10, .duration = Seconds{100}};
     scenario.training.unsteady.pauses = {pause};
     const FairComparison fair = fair_of(scenario, {0});
     std::vector<double> times;
@@ -296,9 +293,7 @@ ScheduleSpec released() {
 }
 
 std::vector<std::string> changes_of(const std::vector<Rung>& rungs) {
-  std::vector<std::string> changes;
-  for (const Rung& rung : rungs) changes.push_back(rung.change);
-  return changes;
+  return mapped<std::string>(rungs, &Rung::change);
 }
 
 TEST(Ladder, FromDdpAsReleasedToAccoChangesOneThingAtATime) {

@@ -7,10 +7,10 @@
 
 #include "models/fit/own_steps.hpp"
 #include "models/price/spread.hpp"
-#include "models/spec/cluster.hpp"
 #include "models/spec/scenario_error.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "tests/support/sample.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -95,12 +95,7 @@ TEST(FitOwnSteps, TheSpreadThatIsLeftIsWhatPricesTake) {
 TEST(FitOwnSteps, StepsInAnotherUnitContradict) { EXPECT_TRUE(fit_of({timed(alone(1e-9), 1000)}).contradicts()); }
 
 std::string refused(const std::string& table) {
-  try {
-    read_own_steps(table, "steps.csv");
-  } catch (const ScenarioError& error) {
-    return error.what();
-  }
-  return "";
+  return thrown_by<ScenarioError>([&] { read_own_steps(table, "steps.csv"); });
 }
 
 TEST(OwnSteps, AreRowsOfATable) {

@@ -20,9 +20,9 @@ namespace {
 struct Pipeline {
   int stages = 4, replicas = 8, tensor = 2;
   int ranks_a_node = 2;
-  double core = 0;              ///< B/s; 0: none
-  std::vector<double> seconds;  ///< a forward of each stage
-  std::vector<double> adapter;  ///< B/s of each node, cyclically
+  double core = 0;                ///< B/s; 0: none
+  std::vector<double> seconds{};  ///< a forward of each stage
+  std::vector<double> adapter{};  ///< B/s of each node, cyclically
 
   int ranks() const { return stages * replicas * tensor; }
   int rank(int replica, int stage, int t) const { return (replica * stages + stage) * tensor + t; }
@@ -139,10 +139,7 @@ TEST(FoldPairs, EveryRankOfAPipelineDoesTheSameFoldedOrNot) {
   std::size_t ranks = 0, folded_ranks = 0;
   for (int seed = 0; seed < cases(60); ++seed) {
     Random random(seed);
-    Pipeline of;
-    of.stages = random.integer(1, 5);
-    of.replicas = random.integer(1, 6);
-    of.tensor = random.integer(1, 3);
+    Pipeline of{.stages = random.integer(1, 5), .replicas = random.integer(1, 6), .tensor = random.integer(1, 3)};
     of.ranks_a_node = of.tensor * random.integer(1, 3);  // stages share a node, and replicas one that they part
     if (random.integer(0, 1) == 1) of.core = random.uniform(2, 20);
     for (int stage = 0; stage < of.stages; ++stage)
@@ -199,8 +196,7 @@ EventGraph ring_of_pairs(int nodes, int slow, const Plan& plan) {
 TEST(FoldPairs, WhoeverSendsToOnesLikeReceivesFromIt) {
   // All ranks are one, and so are all pairs, in which it meets itself: what it sends and what it receives. A transfer
   // takes 0.1 s and 5 B / 8 B/s, 0.725 s; beside the first it computes for 1 s, beside the others for less.
-  Plan plan;
-  plan.latency = Seconds{0.1};
+  Plan plan{.latency = Seconds{0.1}};
   const EventGraph graph = ring_of_pairs(6, 0, plan);
   const Folded folded = fold(graph);
   ASSERT_EQ(folded.graph.ranks.size(), 1u);
@@ -213,11 +209,7 @@ TEST(FoldPairs, WhoeverSendsToOnesLikeReceivesFromIt) {
 }
 
 TEST(FoldPairs, SendingAndReceivingSlowOneGpuTwice) {
-  Plan plan;
-  plan.fixed = Seconds{0.4};
-  plan.slowed = 1.5;
-  plan.sms = 8;
-  plan.memory_traffic = BytesPerSecond{2};
+  Plan plan{.fixed = Seconds{0.4}, .sms = 8, .memory_traffic = BytesPerSecond{2}, .slowed = 1.5};
   const EventGraph graph = ring_of_pairs(5, 0, plan);
   EXPECT_EQ(fold(graph).graph.ranks.size(), 1u);
   const double alone = play(ring_of_pairs(5, 0, {}), NetworkKind::kReference, {}).end.value;
@@ -276,8 +268,7 @@ TEST(FoldPairs, WhatTwoFlowsOfARingLeaveOfAnAdapterIsTheSame) {
   for (int n = 0; n < 6; ++n) {
     graph.paths[n].links.push_back(static_cast<int>(graph.links.size()));
     graph.links.push_back({"port", BytesPerSecond{0.5}});
-    Group alone;
-    alone.members = {n};
+    Group alone{.members = {n}};
     alone.plans.emplace_back();
     alone.plans[0].flows.push_back({static_cast<int>(graph.paths.size()), Bytes{12}});
     graph.paths.push_back({{n}});

@@ -93,9 +93,8 @@ TEST(Fold, EveryRankDoesTheSameFoldedOrNot) {
     const Folded folded = fold(graph);
     ranks += static_cast<int>(graph.ranks.size());
     folded_ranks += static_cast<int>(folded.graph.ranks.size());
-    int stood_for = 0;
-    for (const Rank& rank : folded.graph.ranks) stood_for += rank.multiplicity;
-    EXPECT_EQ(stood_for, static_cast<int>(graph.ranks.size())) << "seed " << seed;
+    EXPECT_EQ(sum_of<int>(folded.graph.ranks, &Rank::multiplicity), static_cast<int>(graph.ranks.size()))
+        << "seed " << seed;
     expect_same_by_rank(graph, folded, "seed " + std::to_string(seed));
   }
   EXPECT_LT(2 * folded_ranks, ranks + ranks / 2) << "these clusters are meant to have equal ranks";
@@ -326,11 +325,8 @@ TEST(Fold, EqualIslandsAreOneThoughEachHasTwoCommunicators) {
   scenario.model = sample_model(2, 128);
   const NodeGroup island = scenario.cluster.nodes[0];
   scenario.cluster.nodes.assign(4, island);
-  ScheduleSpec spec = sample_schedule("diloco");
-  spec.island = Island::kGroup;
-  spec.inner = "zero3";
-  spec.communicators = 2;
-  spec.inner_updates = 2;
+  const ScheduleSpec spec = sample_schedule(
+      {.name = "diloco", .island = Island::kGroup, .communicators = 2, .inner_updates = 2, .inner = "zero3"});
   const EventGraph graph = build(spec, price(scenario, spec), 2, 2);
   const Folded folded = fold(graph);
   ASSERT_EQ(folded.graph.ranks.size(), 1u);
@@ -442,9 +438,8 @@ Scenario random_pipeline(Random& random) {
 }
 
 ScheduleSpec random_rule(Random& random, const std::string& name) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.micro_batches_per_round = kMicroBatches / 2;
-  spec.poll_every = random.integer(1, 4);
+  ScheduleSpec spec =
+      sample_schedule({.name = name, .poll_every = random.integer(1, 4), .micro_batches_per_round = kMicroBatches / 2});
   if (name != "zero1" && name != "ddp") return spec;
   if (random.integer(0, 1) == 1) spec.overlap = Overlap::kBackward;
   if (name == "zero1") spec.overlap_param_gather = random.integer(0, 1) == 1;

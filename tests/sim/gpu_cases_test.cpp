@@ -44,11 +44,7 @@ Published published_of(const GpuDocument& document) {
   return published;
 }
 
-ValidateOptions on_reference() {
-  ValidateOptions options;
-  options.network = NetworkKind::kReference;
-  return options;
-}
+ValidateOptions on_reference() { return ValidateOptions{.network = NetworkKind::kReference}; }
 
 const ValidationRow& row_of(const Validation& validation, const std::string& id) {
   for (const ValidationRow& row : validation.rows)

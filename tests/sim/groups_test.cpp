@@ -67,9 +67,7 @@ TEST(Groups, AMessageTakesTheEdgeOfItsDirection) {
 TEST(Groups, PlanOnlyWhatAMembersProgramAsksFor) {
   // The world asks for an all-gather, which the islands' groups do not price, and the other way round.
   Scenario scenario = sample_scenario(2, 2);
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.island = Island::kNode;
-  const Costs costs = price(scenario, spec);
+  const Costs costs = price(scenario, sample_schedule({.name = "zero3", .island = Island::kNode}));
   const EventGraph graph = graph_of(
       costs, {{CollectiveKind::kAllGather, Bytes{1e6}}, {CollectiveKind::kReduceScatter, Bytes{1e6}, 1, {kIsland}}});
   ASSERT_EQ(graph.groups.size(), 3u) << "all, and two islands";

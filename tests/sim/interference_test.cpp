@@ -50,12 +50,10 @@ EventGraph graph_of(Tables& tables, std::vector<Program> programs, double traffi
     graph.ranks.push_back({rank, {0}, 1});
   }
   for (const PlanRequest& request : tables.plans) {
-    Plan plan;
-    plan.fixed = Seconds{request.bytes.value};
-    plan.sms = kChannels;
-    plan.memory_traffic = BytesPerSecond{traffic};
-    plan.slowed = slowed;
-    world.plans.push_back(plan);
+    world.plans.push_back({.fixed = Seconds{request.bytes.value},
+                           .sms = kChannels,
+                           .memory_traffic = BytesPerSecond{traffic},
+                           .slowed = slowed});
   }
   graph.programs = std::move(programs);
   graph.groups.push_back(world);
@@ -101,14 +99,11 @@ TEST(Slowdown, OfAFullWaveIsAWholeWaveMore) {
   Device device = sample_device();
   device.sm_count = 132;
   device.collective_sms = 24;
-  GemmFit fit;
-  fit.peak_fraction = 1;
+  GemmFit fit{.peak_fraction = 1};
   fit.square_tile = fit.narrow_tile = 0.1;  // so that the wide tile is the best
   device.gemm[static_cast<std::size_t>(Dtype::kBf16)] = fit;
   device.memory_bandwidth = BytesPerSecond{1e15};
-  Operator op;
-  op.forward = {gemm_kernel({1, 256.0 * 12, 128.0 * 11, 65536})};
-  const LayerWork work = work_of(op, device);
+  const LayerWork work = work_of(Operator{.forward = {gemm_kernel({1, 256.0 * 12, 128.0 * 11, 65536})}}, device);
   EXPECT_DOUBLE_EQ(work.forward.arithmetic, 1);
   EXPECT_NEAR(slowdown(work.forward, 24, 0), 2, 1e-6);
   EXPECT_NEAR(slowdown(work.forward, 2, 0), 2, 1e-6);
@@ -125,8 +120,7 @@ TEST(Slowdown, OfALayerIsThatOfItsKernels) {
   device.memory_efficiency = 1;
   device.sm_count = 96;
   device.collective_sms = 24;
-  Operator op;
-  op.forward = {gemm_kernel({1, 1e5, 1e5, 3e4}), memory_kernel(Bytes{1e12})};
+  Operator op{.forward = {gemm_kernel({1, 1e5, 1e5, 3e4}), memory_kernel(Bytes{1e12})}};
   const LayerWork work = work_of(op, device);
   EXPECT_NEAR(work.forward.arithmetic, 2.0 / 3, 1e-5);
   EXPECT_NEAR(work.forward.memory, 1.0 / 3, 1e-5);
@@ -275,9 +269,7 @@ EventGraph accumulate(double begin, double length, int min, int stride, bool bod
   program.compute(0, "after", OpClass::kCopy, s(1));
   Program made = program.take(1);
   if (body_by_body) {  // somebody waits for an op of the body, inside of it, so it is not plain
-    Op waits;
-    waits.waits = static_cast<std::uint32_t>(made.waits.size());
-    waits.wait_count = 1;
+    const Op waits{.waits = static_cast<std::uint32_t>(made.waits.size()), .wait_count = 1};
     made.waits.push_back(last);
     Op begins = made.lanes[0][0], ends = made.lanes[0][3];
     made.lanes[2] = {begins, waits, ends};
@@ -291,9 +283,7 @@ TEST(Interference, RepeatedBodiesIntegrateThePace) {
   // 13. Third: 13..17..21. It ends with the collective: 3 bodies.
   const EventGraph graph = accumulate(7, 14, 1, 1, false);
   EXPECT_DOUBLE_EQ(named(graph, 0, "after").at(0).begin.value, 21);
-  std::int64_t bodies = 0;
-  for (const Span& span : named(graph, 0, "slow")) bodies += span.repeat;
-  EXPECT_EQ(bodies, 3);
+  EXPECT_EQ(sum_of<std::int64_t>(named(graph, 0, "slow"), &Span::repeat), 3);
 }
 
 TEST(Interference, PlainLoopsAreWhatBodyByBodyPlayIs) {
@@ -386,15 +376,10 @@ TEST(Interference, ARingBetweenNodesHasTwiceTheChannelsThatTheSearchFinds) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.training.interference = true;
   for (Device& device : scenario.cluster.nodes[0].devices) device.collective_sms = 24;
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.island = Island::kNode;
+  const ScheduleSpec spec = sample_schedule({.name = "zero3", .island = Island::kNode});
   for (const auto& [adapters, world, replicas] : {std::array{1, 2, 2}, std::array{8, 16, 4}, std::array{16, 16, 4}}) {
     scenario.cluster.nodes[0].nics.count = adapters;
-    const auto most = [](const Group& group) {
-      int sms = 0;
-      for (const Plan& plan : group.plans) sms = std::max(sms, plan.sms);
-      return sms;
-    };
+    const auto most = [](const Group& group) { return largest<int>(group.plans, &Plan::sms); };
     const EventGraph hybrid = build(spec, price(scenario, spec), 1, 1);
     EXPECT_EQ(most(hybrid.groups[1]), 24) << "inside a node the links decide";
     EXPECT_EQ(most(hybrid.groups[3]), replicas);

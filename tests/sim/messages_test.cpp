@@ -16,12 +16,9 @@ constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
 
 /// One channel over one adapter of 10 GB/s, 10 us between nodes, one rank a node: a slice of 1 MiB takes 104.9 us.
 MessageQuery query_of(int nodes, double bytes, int slices = 1) {
-  MessageQuery query;
-  query.bytes = Bytes{bytes};
-  query.links.net_hop = Seconds{10e-6};
-  query.links.wire = BytesPerSecond{10e9};
-  query.links.chunk = Bytes{2 * kMiB};
-  query.links.slices = slices;
+  MessageQuery query{
+      .bytes = Bytes{bytes},
+      .links = {.net_hop = Seconds{10e-6}, .wire = BytesPerSecond{10e9}, .chunk = Bytes{2 * kMiB}, .slices = slices}};
   query.ranks_here.assign(static_cast<std::size_t>(nodes), 1);
   return query;
 }

@@ -45,11 +45,7 @@ Scenario unlike_pair(double slowdown, int stages = 1) {
 }
 
 /// Everything after the backward pass, one after the other.
-ScheduleSpec serial_ddp() {
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.overlap = Overlap::kNone;
-  return spec;
-}
+ScheduleSpec serial_ddp() { return sample_schedule({.name = "ddp", .overlap = Overlap::kNone}); }
 
 Scenario with_steps(Scenario scenario, const std::vector<int>& steps) {
   for (std::size_t g = 0; g < steps.size(); ++g) scenario.cluster.nodes[g].accumulation_steps.assign(4, steps[g]);

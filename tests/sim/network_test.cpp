@@ -24,10 +24,7 @@ namespace {
 constexpr Seconds kForever{std::numeric_limits<double>::infinity()};
 
 EventGraph one_link(double bandwidth) {
-  EventGraph graph;
-  graph.links = {{"link", BytesPerSecond{bandwidth}}};
-  graph.paths = {{{0}}};
-  return graph;
+  return EventGraph{.links = {{"link", BytesPerSecond{bandwidth}}}, .paths = {{{0}}}};
 }
 
 /// When each of 40 flows ends that start at random moments over paths which share some links.
@@ -123,8 +120,7 @@ TEST(Network, AnOversubscribedBroadcastIsAChain) {
   // owners broadcast their tensors, 2 P bytes in all, one op for all tensors of a size.
   Scenario scenario = sample_scenario(4, 2);
   scenario.cluster.fabric.oversubscription = 2;
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  const ScheduleSpec spec = sample_schedule({.name = "ddp", .optimizer_sharding = OptimizerSharding::kZeroRedundancy});
   const SteadyPlay play = play_steady(scenario, spec, 4, NetworkKind::kSimgrid);
   double broadcast = 0, ops = 0;
   for (const Span& span : play.spans) {

@@ -15,6 +15,7 @@
 #include "sim/player/child.hpp"
 #include "sim/processes/child.hpp"
 #include "sim/processes/workers.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -34,12 +35,7 @@ TEST(Parallel, TheFirstErrorIsThrownHere) {
     if (i == 5 || i == 2) throw std::runtime_error("part " + std::to_string(i));
     return "";
   };
-  try {
-    in_children(4, 8, work);
-    FAIL() << "no error";
-  } catch (const std::logic_error& error) {
-    EXPECT_STREQ(error.what(), "part 2");
-  }
+  EXPECT_EQ(thrown_by<std::logic_error>([&] { in_children(4, 8, work); }), "part 2");
 }
 
 TEST(Parallel, AChildThatDiesIsAnError) {
@@ -72,13 +68,9 @@ TEST(Child, SpansComeInTheirOrderAndThenWhatWasPlayed) {
   const Played played = play_in_child([&](const Span& span) { ops.push_back(span.op); },
                                       [](const SpanSink& sink) {
                                         for (int i = 0; i < kSpans; ++i) {
-                                          Span span;
-                                          span.op = i;
-                                          sink(span);
+                                          sink(Span{.op = i});
                                         }
-                                        Played result;
-                                        result.end = Seconds{7};
-                                        return result;
+                                        return Played{.end = Seconds{7}};
                                       });
   EXPECT_EQ(played.end, Seconds{7});
   ASSERT_EQ(ops.size(), static_cast<std::size_t>(kSpans));

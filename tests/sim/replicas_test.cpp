@@ -34,11 +34,8 @@ namespace {
 constexpr NetworkKind kNetworks[] = {NetworkKind::kReference, NetworkKind::kSimgrid};
 
 ScheduleSpec replicas(const std::string& name, Island replica, const std::string& inner, int inner_updates) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.island = replica;
-  spec.inner = replica == Island::kGpu ? "" : inner;
-  spec.inner_updates = inner_updates;
-  return spec;
+  return sample_schedule(
+      {.name = name, .island = replica, .inner_updates = inner_updates, .inner = replica == Island::kGpu ? "" : inner});
 }
 
 /// Two or three equal node groups, apart or not.
@@ -246,8 +243,7 @@ TEST(Windows, ThatBindAreToldWithWhatToDo) {
   scenario.cluster.fabric.latency = Seconds{5e-6};
   EXPECT_EQ(warning("window_bound").code, "");
   // Four rings share an adapter, so each has a quarter of it: 2 x 1 MB / 600 us = 3.3 GB/s are more than that.
-  ScheduleSpec hybrid = sample_schedule("zero3");
-  hybrid.island = Island::kNode;
+  const ScheduleSpec hybrid = sample_schedule({.name = "zero3", .island = Island::kNode});
   scenario.cluster.fabric.latency = Seconds{300e-6};
   EXPECT_FALSE(bound_window(build(hybrid, price(scenario, hybrid), 1, 1)).has_value());
   EXPECT_TRUE(bound_window(build(scenario.schedules[0], price(scenario, scenario.schedules[0]), 1, 1)).has_value());
@@ -351,15 +347,14 @@ Scenario random_sites(Random& random, bool one_shape) {
 }
 
 ScheduleSpec local(const std::string& name, Island replica, const std::string& inner) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.island = replica;
-  spec.inner = inner;
-  spec.inner_updates = 4;
-  spec.overlap = Overlap::kBackward;
-  spec.buckets = Buckets::kTensors;
-  spec.bucket_cap = Bytes{4 * 0x1p20};
-  spec.broadcast_buffers = inner == "ddp";
-  return spec;
+  return sample_schedule({.name = name,
+                          .overlap = Overlap::kBackward,
+                          .buckets = Buckets::kTensors,
+                          .bucket_cap = Bytes{4 * 0x1p20},
+                          .broadcast_buffers = inner == "ddp",
+                          .island = replica,
+                          .inner_updates = 4,
+                          .inner = inner});
 }
 
 /// What runs inside, by itself on the nodes of the group's first replica.

@@ -37,8 +37,7 @@ void add_released(std::vector<ScheduleSpec>& specs) {
 /// Those whose replicas, of one GPU here, make updates by themselves.
 void add_local(std::vector<ScheduleSpec>& specs, const Scenario& scenario) {
   for (const char* name : {"slowmo", "overlap_local_sgd", "co2", "eager_diloco"}) {
-    ScheduleSpec spec = sample_schedule(name);
-    spec.inner_updates = 3;
+    ScheduleSpec spec = sample_schedule({.name = name, .inner_updates = 3});
     if (spec.name == "slowmo") spec.outer_every = 9;
     specs.push_back(spec);
     spec.outer_dtype = OuterDtype::kFp32;
@@ -165,8 +164,7 @@ void add_waiting(std::vector<ScheduleSpec>& specs, ScheduleSpec spec) {
 
 /// Whole parameters that meet in a ring, and by sites where there are several.
 void add_meetings(std::vector<ScheduleSpec>& specs, const Scenario& scenario) {
-  ScheduleSpec spec = sample_schedule("diloco", "diloco");
-  spec.inner_updates = 3;
+  ScheduleSpec spec = sample_schedule({.name = "diloco", .label = "diloco", .inner_updates = 3});
   for (const Meeting meeting : {Meeting::kRing, Meeting::kHierarchical}) {
     if (meeting == Meeting::kHierarchical && scenario.cluster.nodes[0].count < 2) continue;
     spec.meeting = meeting;
@@ -314,8 +312,7 @@ TEST(Schedules, FastRanksAccumulateWhileSlowOnesFinish) {
   for (const NetworkKind network : kNetworks) {
     const RunResult acco = run_schedule(one_slow(4), sample_schedule("acco"), network);
     // sample_schedule asks for 2 a round; ask for one.
-    ScheduleSpec spec = sample_schedule("acco");
-    spec.micro_batches_per_round = 1;
+    const ScheduleSpec spec = sample_schedule({.name = "acco", .micro_batches_per_round = 1});
     const RunResult one = run_schedule(one_slow(4), spec, network);
     ASSERT_EQ(one.ranks.size(), 2U);
     ASSERT_EQ(acco.ranks.size(), 2U);
@@ -333,8 +330,7 @@ TEST(Schedules, AFractionOfASlowdownShowsInTheMean) {
   // A round lasts as long as the slow rank's one micro-batch and its swap, f t + s; n micro-batches and a swap of a
   // fast rank fill it on average, so n = f, as whole numbers next to f. With f close to a whole number a fast rank
   // gains its extra micro-batch over many updates.
-  ScheduleSpec spec = sample_schedule("acco");
-  spec.micro_batches_per_round = 1;
+  const ScheduleSpec spec = sample_schedule({.name = "acco", .micro_batches_per_round = 1});
   const SteadyState alike = run_schedule(one_slow(1), spec, NetworkKind::kReference).steady;
   EXPECT_EQ(alike.repeats_after, 1);  // equal ranks: every update is like the one before
   EXPECT_EQ(alike.averaged, 1);
@@ -392,9 +388,8 @@ TEST(Schedules, AccoEstimatesWithClonesThenUpdates) {
 
 TEST(Schedules, ReleasedDdpReducesEveryMicroBatchThenOwnersBroadcast) {
   const Scenario scenario = sample_scenario(1, 2);
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.sync = Sync::kEveryMicroBatch;
-  spec.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
+  const ScheduleSpec spec = sample_schedule(
+      {.name = "ddp", .sync = Sync::kEveryMicroBatch, .optimizer_sharding = OptimizerSharding::kZeroRedundancy});
   const EventGraph graph = build(spec, price(scenario, spec), 2, 1);
   // A broadcast for each tensor, those of one size in one op.
   const std::vector<double> tensors = tensors_of(layers_of(scenario.model, Workload{}));

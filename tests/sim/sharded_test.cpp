@@ -90,8 +90,7 @@ TEST(Sharded, FastNetworkLeavesComputeAndCopies) {
   Scenario scenario = sample_scenario(1, 4);
   scenario.cluster.nodes[0].intra.bandwidth = BytesPerSecond{1e20};
   scenario.cluster.nodes[0].intra.latency = Seconds{0};
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.sync = Sync::kEveryMicroBatch;
+  const ScheduleSpec spec = sample_schedule({.name = "zero3", .sync = Sync::kEveryMicroBatch});
   const Costs costs = price(scenario, spec);
   const RankKind& kind = costs.kinds[0];
   Seconds copies;
@@ -111,8 +110,7 @@ TEST(Sharded, SlowNetworkLeavesTheQueueOfCollectives) {
   // it; it is below 1 % here.
   Scenario scenario = sample_scenario(2, 1, 0.1);
   scenario.training.gradient_accumulation_steps = 2;
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.sync = Sync::kEveryMicroBatch;
+  const ScheduleSpec spec = sample_schedule({.name = "zero3", .sync = Sync::kEveryMicroBatch});
   const Costs costs = price(scenario, spec);
   const std::vector<LayerTime>& layers = costs.kinds[0].times;
   Seconds queue;
@@ -159,8 +157,7 @@ TEST(Sharded, UnitsThatStayAfterTheBackwardPassAreGatheredOnceMoreThanThereAreMi
   const double P = parameters_of(scenario);
   const double head = 512.0 * 10000 + 2 * 512;  // the matrix and the final norm
   const double one = 2 * 7.0 / 8;
-  ScheduleSpec zero3 = sample_schedule("zero3");
-  zero3.sync = Sync::kEveryMicroBatch;
+  ScheduleSpec zero3 = sample_schedule({.name = "zero3", .sync = Sync::kEveryMicroBatch});
   EXPECT_NEAR(sent(scenario, zero3), one * (8 * (P - head) + 4 * head + 4 * P), 1e-3);
   zero3.reshard_after_backward = false;
   EXPECT_NEAR(sent(scenario, zero3), one * (5 * (P - head) + 1 * head + 4 * P), 1e-3);
@@ -180,8 +177,7 @@ TEST(Sharded, UnitsThatStayAfterTheBackwardPassAreGatheredOnceMoreThanThereAreMi
 TEST(Sharded, OfOneMicroBatchTheLastBackwardPassFreesAllTheSame) {
   Scenario scenario = sample_scenario(2, 4);
   scenario.training.gradient_accumulation_steps = 1;
-  ScheduleSpec kept = sample_schedule("zero3");
-  kept.reshard_after_backward = false;
+  const ScheduleSpec kept = sample_schedule({.name = "zero3", .reshard_after_backward = false});
   EXPECT_EQ(update_time(scenario, kept, NetworkKind::kReference),
             update_time(scenario, sample_schedule("zero3"), NetworkKind::kReference));
 }
@@ -266,13 +262,11 @@ TEST(Sharded, GradientsKeptUntilTheLastMicroBatchAreReducedOnce) {
   // Four micro-batches: DeepSpeed's ZeRO-2 reduces 4 times or once, ZeRO-3 gathers 8 times in either case.
   const Scenario scenario = sample_scenario(1, 8);
   const double P = parameters_of(scenario);
-  ScheduleSpec zero2 = sample_schedule("zero2");
-  zero2.sync = Sync::kLastMicroBatch;
+  ScheduleSpec zero2 = sample_schedule({.name = "zero2", .sync = Sync::kLastMicroBatch});
   EXPECT_NEAR(sent(scenario, zero2), (1 + 1) * 2 * P * 7 / 8, 1e-3);
   zero2.sync = Sync::kEveryMicroBatch;
   EXPECT_NEAR(sent(scenario, zero2), (4 + 1) * 2 * P * 7 / 8, 1e-3);
-  ScheduleSpec zero3 = sample_schedule("zero3");
-  zero3.sync = Sync::kLastMicroBatch;
+  ScheduleSpec zero3 = sample_schedule({.name = "zero3", .sync = Sync::kLastMicroBatch});
   const double once = sent(scenario, zero3);
   zero3.sync = Sync::kEveryMicroBatch;
   EXPECT_NEAR(sent(scenario, zero3) - once, 3 * 2 * P * 7 / 8, 1e-3);
@@ -280,8 +274,7 @@ TEST(Sharded, GradientsKeptUntilTheLastMicroBatchAreReducedOnce) {
 
 TEST(Sharded, GroupsAreTheNodesAndTheRanksOfOneIndex) {
   const Scenario scenario = sample_scenario(3, 2);
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.island = Island::kNode;
+  const ScheduleSpec spec = sample_schedule({.name = "zero3", .island = Island::kNode});
   const EventGraph graph = build(spec, price(scenario, spec), 1, 1);
   // The world, which nobody uses, three nodes, two indices.
   ASSERT_EQ(graph.groups.size(), 6u);
@@ -299,8 +292,7 @@ TEST(Sharded, RingsOfANodesGpusShareItsAdapters) {
   for (const int adapters : {4, 2, 1}) {
     Scenario scenario = sample_scenario(2, 4);
     scenario.cluster.nodes[0].nics = {adapters, BytesPerSecond{1e9}, 1, Seconds{0}};
-    ScheduleSpec spec = sample_schedule("zero3");
-    spec.island = Island::kNode;
+    const ScheduleSpec spec = sample_schedule({.name = "zero3", .island = Island::kNode});
     const PlanRequest request{CollectiveKind::kAllReduce, Bytes{1e6}, 1, {kIslands}};
     EXPECT_NEAR(request_time(price(scenario, spec), request).value, 4.0 / adapters * 1e-3, 1e-12);
   }
@@ -311,8 +303,7 @@ TEST(Sharded, TheCriticalPathExplainsAllOfAnUpdate) { expect_explained(cases(20)
 TEST(Sharded, FoldedHybridIsOneRankAndOneFlow) {
   // 4 equal nodes of 2: ranks are alike, and the rings of the two indices, which share the links of their nodes.
   const Scenario scenario = sample_scenario(4, 2);
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.island = Island::kNode;
+  const ScheduleSpec spec = sample_schedule({.name = "zero3", .island = Island::kNode});
   const Folded folded = fold(build(spec, price(scenario, spec), 1, 1));
   ASSERT_EQ(folded.graph.ranks.size(), 1u);
   EXPECT_EQ(folded.graph.ranks[0].multiplicity, 8);

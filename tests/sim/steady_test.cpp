@@ -181,9 +181,7 @@ TEST(Measure, BucketsOfAdaptersTakeMoreThanTwoUpdatesToEmpty) {
 // Does the critical path account for every second of an update, and name what a reader would?
 
 double sum(const CriticalPath& path) {
-  double total = 0;
-  for (const PathStep& step : path.steps) total += step.duration.value;
-  return total;
+  return sum_of<double>(path.steps, [](const PathStep& step) { return step.duration.value; });
 }
 
 TEST(CriticalPath, AddsUpToTheUpdateOnRandomClusters) {
@@ -238,8 +236,7 @@ TEST(CriticalPath, LeadsToTheSlowRank) {
 /// A play of these programs, a rank each, whose measured update is the second.
 CriticalPath path_of(const Tables& tables, std::vector<Program> programs) {
   const std::size_t ranks = programs.size();
-  SteadyPlay play;
-  play.folded.graph = test::graph_of(tables, std::move(programs), ranks);
+  SteadyPlay play{.folded = {.graph = test::graph_of(tables, std::move(programs), ranks)}};
   for (std::size_t r = 0; r < ranks; ++r) play.folded.class_of.push_back(static_cast<int>(r));
   accosim::play(play.folded.graph, NetworkKind::kReference, [&](const Span& span) { play.spans.push_back(span); });
   play.measured.last = 1;
@@ -248,9 +245,7 @@ CriticalPath path_of(const Tables& tables, std::vector<Program> programs) {
 
 using Part = std::tuple<std::string, int, std::int64_t>;  // name, rank, how often
 std::vector<Part> parts_of(const CriticalPath& path) {
-  std::vector<Part> parts;
-  for (const PathStep& step : path.steps) parts.emplace_back(step.name, step.rank, step.count);
-  return parts;
+  return mapped<Part>(path.steps, [](const PathStep& step) { return Part{step.name, step.rank, step.count}; });
 }
 
 TEST(CriticalPath, LeadsToTheRankThatDecidedHowOftenALoopRepeats) {
@@ -261,11 +256,9 @@ TEST(CriticalPath, LeadsToTheRankThatDecidedHowOftenALoopRepeats) {
   for (const bool leads : {true, false}) {
     ProgramBuilder program(tables, {"compute", "communication"});
     program.mark(0, Mark::kUpdate);
-    NewLoop loop;
-    loop.lanes = {0};
-    loop.until = program.compute(1, "communication", OpClass::kCommunication, test::ms(7));
-    loop.decided_by = test::kDeciders;
-    program.begin_loop(loop);
+    program.begin_loop({.lanes = {0},
+                        .until = program.compute(1, "communication", OpClass::kCommunication, test::ms(7)),
+                        .decided_by = test::kDeciders});
     program.compute(0, "body", OpClass::kForward, test::ms(leads ? 3 : 2));
     program.end_loop(0);
     program.compute(0, "after", OpClass::kCopy, test::ms(leads ? 1 : 5));
@@ -284,11 +277,7 @@ TEST(CriticalPath, FollowsAWaitToItsOwnRound) {
   Tables tables = test::numbered_slots();
   ProgramBuilder program(tables, {"zero", "one"});
   program.mark(0, Mark::kUpdate);
-  NewLoop loop;
-  loop.lanes = {0, 1};
-  loop.min = 3;
-  loop.runs_on = true;
-  program.begin_loop(loop);
+  program.begin_loop({.lanes = {0, 1}, .min = 3, .runs_on = true});
   const OpRef first = program.compute(1, "first", OpClass::kForward, test::ms(1 + 0.3e-6));
   program.compute(0, "then", OpClass::kForward, test::ms(2), {first});
   program.end_loop({0, 1});

@@ -28,12 +28,10 @@ Heading heading_of_two_axes() {
 }
 
 Metrics figures_of(double tokens_per_second, double speedup) {
-  Metrics figures;
-  figures.update_time = Seconds{1 / tokens_per_second};
-  figures.tokens_per_second = tokens_per_second;
-  figures.speedup = speedup;
-  figures.speedup_same_batch = speedup;
-  return figures;
+  return Metrics{.update_time = Seconds{1 / tokens_per_second},
+                 .tokens_per_second = tokens_per_second,
+                 .speedup = speedup,
+                 .speedup_same_batch = speedup};
 }
 
 Row row_of(std::size_t index, double ddp, double acco) {

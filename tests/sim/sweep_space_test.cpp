@@ -232,11 +232,10 @@ TEST(FlatRanges, WhereHostsCopyTheAdaptersChangeNothing) {
   // 4 x 0.8846 x B, which is more from B = 3.0 GB/s, 24 Gbit/s, on. So 10 Gbit/s is slower, and from 25 on all is
   // alike. On the wire at 10 Gbit/s are 4 x 0.8846 x 1.25 = 4.4 GB/s.
   const std::string pointer = "/cluster/nodes/0/nics/bandwidth";
-  Sweep sweep;
-  sweep.scenario = std::string(kSourceFolder) + "/scenarios/overlap_2x4_a100.json";
-  sweep.schedules = {"zero1"};
-  sweep.tuned = false;
-  sweep.space = {.kind = Space::Kind::kAxis, .axis = parse_axis(pointer + "=10,25,100,400 Gbit/s")};
+  Sweep sweep{.scenario = std::string(kSourceFolder) + "/scenarios/overlap_2x4_a100.json",
+              .schedules = {"zero1"},
+              .space = {.kind = Space::Kind::kAxis, .axis = parse_axis(pointer + "=10,25,100,400 Gbit/s")},
+              .tuned = false};
   const Heading heading = heading_of(sweep, NetworkKind::kReference);
   const SweepRows rows{heading, all_rows(sweep, heading)};
   EXPECT_EQ(rows.rows[0].binds->term, "wire");
@@ -314,10 +313,9 @@ TEST(Parts, AreKindsAndNodeGroupsThatAreNoKind) {
   for (std::size_t g = 0; g < 3; ++g) scenario.cluster.nodes[g].name = std::string(1, static_cast<char>('a' + g));
   for (std::size_t gpu = 1; gpu < 4; ++gpu) scenario.cluster.nodes[2].devices[gpu].slowdown = 2;
   const std::vector<Part> parts = uniform_parts(scenario.cluster);
-  std::vector<std::string> names;
-  for (const Part& part : parts) names.push_back(part.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"18 sample GPU", "8 sample GPU of \"a\"", "8 sample GPU of \"b\"",
-                                             "6 sample GPU (2 times slower)"}));
+  EXPECT_EQ(mapped<std::string>(parts, &Part::name),
+            (std::vector<std::string>{"18 sample GPU", "8 sample GPU of \"a\"", "8 sample GPU of \"b\"",
+                                      "6 sample GPU (2 times slower)"}));
   EXPECT_EQ(parts[0].others, "6 sample GPU (2 times slower)");
   EXPECT_EQ(parts[1].others, "other 10 sample GPU and 6 sample GPU (2 times slower)");
   const Scenario slow = part_of(scenario, parts[3].kept);

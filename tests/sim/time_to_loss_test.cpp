@@ -127,8 +127,7 @@ const char* const kLocalFile = R"({"schema": "accosim.convergence/1", "model": {
 
 /// As in kLocalFile, of a model of four blocks.
 ScheduleSpec as_measured(const std::string& name) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.inner_updates = 10;
+  ScheduleSpec spec = sample_schedule({.name = name, .inner_updates = 10});
   if (name == "slowmo") spec.outer_every = 40;
   if (name == "streaming_diloco") {
     spec.delay = 1;

@@ -46,8 +46,7 @@ double part_of(const UpdateBreakdown& breakdown, TimeUse use) {
 }
 
 void expect_to_add_up(const UpdateBreakdown& breakdown, const std::string& what) {
-  double sum = 0;
-  for (const Seconds each : breakdown.parts) sum += each.value;
+  const double sum = sum_of<double>(breakdown.parts, &Seconds::value);
   EXPECT_NEAR(sum / breakdown.update_time.value, 1, 1e-9) << what;
 }
 

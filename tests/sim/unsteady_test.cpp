@@ -229,11 +229,7 @@ TEST(Unsteady, SpellsThatNoPlayCanHoldAreTold) {
 
 /// A pause that lasts so long, each so many updates.
 Pause pause_each(double updates, double seconds, std::vector<int> ranks = {}) {
-  Pause pause;
-  pause.ranks = std::move(ranks);
-  pause.every_updates = updates;
-  pause.duration = Seconds{seconds};
-  return pause;
+  return Pause{.ranks = std::move(ranks), .every_updates = updates, .duration = Seconds{seconds}};
 }
 
 /// The pause's cost, of rank 0 for `lasts`.
@@ -301,8 +297,7 @@ TEST(Pauses, SlackIsTakenUpOnce) {
   // update b + i. Reductions that wait in line hide a pause of 3 i whole. Two such pauses every 4 updates are 3/2 i an
   // update, and a rank that computes and pauses is idle no more: b + 3/2 i, of which it computes for b.
   Scenario scenario = sample_scenario(2, 4, 20);
-  ScheduleSpec pipe = sample_schedule("pipesgd");
-  pipe.delay = 3;
+  const ScheduleSpec pipe = sample_schedule({.name = "pipesgd", .delay = 3});
   const Measured alone = play_steady(scenario, pipe, 4, kReference).measured;
   const double update = alone.update_time.value, idle = alone.ranks[0].idle_fraction * update, busy = update - idle;
   ASSERT_GT(idle / update, 0.2);
@@ -323,9 +318,7 @@ TEST(Pauses, SlackIsTakenUpOnce) {
 TEST(Pauses, LastAsLongAsOnTheSlowestOfTheirOwnRanks) {
   Scenario scenario = sample_scenario(1, 2);
   scenario.cluster.nodes[0].devices[1].slowdown = 3;
-  Pause pause;
-  pause.every_updates = 100;
-  pause.sequences = 4;
+  Pause pause{.every_updates = 100, .sequences = 4};
   const ScheduleSpec& ddp = schedule(scenario, "ddp");
   const double forward = price(scenario, ddp).kinds[0].forward.value;
   const auto lasts = [&](std::vector<int> ranks) {
@@ -476,8 +469,7 @@ TEST(Unsteady, ThePlayGoesOnUntilTheMeanIsKnown) {
 TEST(Unsteady, OfReplicasByThemselvesRoundsScatterAndAreCounted) {
   Scenario scenario = sample_scenario(1, 2);
   scenario.training.unsteady.jitter = {0.1, 0, Distribution::kLognormal};
-  ScheduleSpec spec = sample_schedule("local_sgd");
-  spec.inner_updates = 5;
+  const ScheduleSpec spec = sample_schedule({.name = "local_sgd", .inner_updates = 5});
   EXPECT_EQ(run_schedule(scenario, spec, kReference).drawn->updates_each, 5);
   EXPECT_EQ(run_schedule(scenario, schedule(scenario, "ddp"), kReference).drawn->updates_each, 1);
 }
@@ -488,8 +480,7 @@ TEST(SharedLinks, SimgridIsAskedOnlyWhereTwoFlowsCanMeet) {
   const ScheduleSpec ddp = schedule(scenario, "ddp");
   const auto graph_of = [](const Scenario& of, const ScheduleSpec& spec) { return build(spec, price(of, spec), 4, 4); };
   EXPECT_EQ(sharing_of(graph_of(scenario, ddp)), Sharing::kNone);
-  ScheduleSpec hybrid = sample_schedule("zero3");
-  hybrid.island = Island::kNode;
+  const ScheduleSpec hybrid = sample_schedule({.name = "zero3", .island = Island::kNode});
   Scenario narrow = scenario;
   narrow.cluster.fabric.oversubscription = 2;
   Scenario unlike = scenario;
@@ -513,8 +504,7 @@ TEST(Unsteady, SpeedsThatStayAreALoopPlayedInOneGo) {
   // the slowest GPU, H (2 f t + O), and the meeting. The micro-batches are what `gpu` makes longer, by gpu_factor().
   Scenario scenario = sample_scenario(1, 4);
   scenario.training.gradient_accumulation_steps = 2;
-  ScheduleSpec spec = sample_schedule("diloco");
-  spec.inner_updates = 1'000'000;
+  const ScheduleSpec spec = sample_schedule({.name = "diloco", .inner_updates = 1'000'000});
   const SteadyPlay alike = play_steady(scenario, spec, 2, kReference);
   scenario.training.unsteady.jitter.gpu = 0.1;
   const SteadyPlay play = play_steady(scenario, spec, 2, kReference);

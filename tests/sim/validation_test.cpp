@@ -136,8 +136,7 @@ TEST(Score, PartsAddUpToTheirGroup) {
 
 /// Under a bound that holds.
 Validation two_cases(double predicted) {
-  Validation validation;
-  validation.rows = {row("a", 1, 1), row("b", 1, predicted)};
+  Validation validation{.rows = {row("a", 1, 1), row("b", 1, predicted)}};
   validation.groups = groups_of(validation.rows, {"g"});
   validation.bounds = {{"g", 1, 2, {}}};
   return validation;

@@ -150,8 +150,7 @@ TEST(WaysToFit, SaveWhatTheyWereTriedToSave) {
     changed.training.activation_recompute = recompute;
     expect(std::string("activation_recompute ") + name_of(recompute), changed, ddp);
   }
-  ScheduleSpec zero3 = sample_schedule("zero3");
-  zero3.sync = Sync::kEveryMicroBatch;
+  const ScheduleSpec zero3 = sample_schedule({.name = "zero3", .sync = Sync::kEveryMicroBatch});
   expect("schedule zero3", scenario, zero3);
   ScheduleSpec sharded = ddp;
   sharded.optimizer_sharding = OptimizerSharding::kZeroRedundancy;
@@ -252,8 +251,7 @@ TEST(WaysToFit, SavingsAreThoseOfTheGpuThatHadLeastRoom) {
   const WaysToFit ways = ways_of(loaded, "ddp");
   const WayToFit* const way = find(ways, "schedule zero3");
   ASSERT_TRUE(way);
-  ScheduleSpec zero3 = sample_schedule("zero3");
-  zero3.sync = Sync::kEveryMicroBatch;
+  const ScheduleSpec zero3 = sample_schedule({.name = "zero3", .sync = Sync::kEveryMicroBatch});
   const RunResult before = run_schedule(scenario, ddp, kReference), then = run_schedule(scenario, zero3, kReference);
   ASSERT_EQ(before.memory_capacity.value, small.value);
   ASSERT_EQ(then.memory_capacity.value, large.value) << "else there is nothing to tell apart";
@@ -304,8 +302,7 @@ TEST(WaysToFit, ByTheFirstBlocksOfAChunkUnderMegatron) {
           .scenario.training,
       36, 8);
   EXPECT_EQ(eighth, (RecomputedBlocks{1, 1, 3}));
-  Training whole;
-  whole.framework = Framework::kMegatron;
+  Training whole{.framework = Framework::kMegatron};
   EXPECT_EQ(some_blocks(whole, 4, 8), (RecomputedBlocks{1, 1, 1}));
   EXPECT_EQ(some_blocks(whole, 1, 2), RecomputedBlocks{});
   whole.framework = Framework::kPytorch;

@@ -40,8 +40,7 @@ TEST(Winner, HowLateGradientsAreStaysWithTheCaveat) {
   EXPECT_EQ(standing_of({plain(1), contender_of(result, 2)}, {}).caveats[1].updates_late, 3);
   EXPECT_EQ(standing_of({plain(1), late(2)}, {}).caveats[1].updates_late, 1);
   const Scenario scenario = sample_scenario(1, 4);
-  ScheduleSpec spec = sample_schedule("pipesgd");
-  spec.delay = 3;
+  const ScheduleSpec spec = sample_schedule({.name = "pipesgd", .delay = 3});
   EXPECT_EQ(run_schedule(scenario, spec, NetworkKind::kReference).updates_late, 3);
 }
 
@@ -194,9 +193,7 @@ TEST(SameBatch, AWinnerThatReducesEveryMicroBatchAccumulatesThereToo) {
 
 // A sharded gradient is reduced in every micro-batch for its memory: that stays.
 TEST(SameBatch, ShardedGradientsStayReduced) {
-  ScheduleSpec zero3;
-  zero3.name = "zero3";
-  zero3.sync = Sync::kEveryMicroBatch;
+  ScheduleSpec zero3{.name = "zero3", .sync = Sync::kEveryMicroBatch};
   EXPECT_EQ(accumulating(zero3), zero3);
 }
 

@@ -54,10 +54,9 @@ Seconds copy_time(const ScheduleInput& input, Bytes bytes) { return memory_time(
 
 /// By a kernel for each tensor.
 Seconds tensors_copy(const ScheduleInput& input, const Bucket& bucket) {
-  Seconds time;
-  for (const double elements : bucket.tensors)
-    time += copy_time(input, elements * bytes_of(input.costs.gradient_dtype));
-  return time;
+  return sum_of<Seconds>(bucket.tensors, [&](const double elements) {
+    return copy_time(input, elements * bytes_of(input.costs.gradient_dtype));
+  });
 }
 
 bool is_whole(const ScheduleSpec& spec) { return traits_of(spec).sharding == Sharding::kNothing; }
@@ -272,10 +271,10 @@ Seconds offloaded_dpu_closed_form(const ScheduleInput& input) {
 
 struct Unit {
   Seconds forward, backward;
-  Seconds unpack, pack;           ///< of gathered parameters, of gradients into the buffer that is reduced
-  Seconds gather, reduce, share;  ///< share: of the shard across nodes, in hybrid sharding
-  Seconds copy;                   ///< of the shard's gradients to the host
-  bool stays = false;             ///< gathered from forward to backward: the last one does, and tied embeddings
+  Seconds unpack{}, pack{};             ///< of gathered parameters, of gradients into the buffer that is reduced
+  Seconds gather{}, reduce{}, share{};  ///< share: of the shard across nodes, in hybrid sharding
+  Seconds copy{};                       ///< of the shard's gradients to the host
+  bool stays = false;                   ///< gathered from forward to backward: the last one does, and tied embeddings
 };
 
 std::vector<Unit> units_of(const ScheduleInput& input) {
@@ -286,9 +285,7 @@ std::vector<Unit> units_of(const ScheduleInput& input) {
     const Bytes parameters = layer.parameters * bytes_of(input.costs.parameter_dtype);
     const Bytes gradients = layer.parameters * bytes_of(input.costs.gradient_dtype);
     const Bytes reduced = layer.parameters * bytes_of(spec.reduce_dtype);
-    Unit unit;
-    unit.forward = layer.forward;
-    unit.backward = layer.backward;
+    Unit unit{.forward = layer.forward, .backward = layer.backward};
     if (shards > 1) unit.unpack = copy_time(input, parameters);
     if (shards > 1) unit.pack = memory_time(gradients, reduced, input.kind.device);
     unit.gather = time_of(input, {CollectiveKind::kAllGather, parameters, 1, {kIsland}});

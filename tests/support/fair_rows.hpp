@@ -22,13 +22,11 @@ inline SweepRows fair_rows(const std::vector<double>& ddp) {
   for (std::size_t i = 0; i < ddp.size(); ++i) {
     Row row{i, {i}, {}, {}, Alone{"32 A100", "64 V100", 1, 64, 100}};
     for (const double over : {ddp[i], 2.0}) {
-      Metrics figures;
-      figures.tokens_per_second = 100 * over;
-      figures.samples_per_update = 96;
-      figures.over_alone = over;
-      figures.over_alone_interval = Interval{over * 0.9, over * 1.1};
-      figures.over_best_synchronous = 0.5 * over;
-      row.schedules.push_back(figures);
+      row.schedules.push_back({.tokens_per_second = 100 * over,
+                               .over_best_synchronous = 0.5 * over,
+                               .over_alone = over,
+                               .over_alone_interval = Interval{over * 0.9, over * 1.1},
+                               .samples_per_update = 96});
     }
     rows.rows.push_back(row);
   }

@@ -33,20 +33,17 @@ struct InventedGpu {
 };
 
 inline InventedGpu invented_gpu() {
-  InventedGpu gpu;
-  gpu.device = load_device("H100-SXM");
+  InventedGpu gpu{.device = load_device("H100-SXM")};
   gpu.device.memory_efficiency = gpu.memory_rate / gpu.device.memory_bandwidth.value;
-  GemmFit fit;
-  fit.peak_fraction = 0.66;
-  fit.reference_power = gpu.device.power;
-  fit.streaming = 0.8;
-  fit.square_tile = 0.9;
-  fit.narrow_tile = 0.7;
-  fit.quantisation = 0.6;
-  fit.exposed_result = 0.2;
-  fit.k_fill = 30;
-  fit.fixed = Seconds{3e-6};
-  gpu.device.gemm.fill(fit);
+  gpu.device.gemm.fill(GemmFit{.peak_fraction = 0.66,
+                               .reference_power = gpu.device.power,
+                               .streaming = 0.8,
+                               .square_tile = 0.9,
+                               .narrow_tile = 0.7,
+                               .quantisation = 0.6,
+                               .exposed_result = 0.2,
+                               .k_fill = 30,
+                               .fixed = Seconds{3e-6}});
   return gpu;
 }
 
@@ -99,11 +96,10 @@ class GpuDocument {
   }
   /// The sum of the invented kernels' times, as the step would take.
   double micro_batch(const AccocalSizes& sizes) const {
-    double sum = 0;
-    for (const StepLaunch& one : accocal_micro_batch(sizes))
-      sum += one.product ? gpu_.product(kernel_of(one, Dtype::kBf16).gemm, Dtype::kBf16)
+    return sum_of<double>(accocal_micro_batch(sizes), [&](const StepLaunch& one) {
+      return one.product ? gpu_.product(kernel_of(one, Dtype::kBf16).gemm, Dtype::kBf16)
                          : gpu_.kernel(one.kernel, one.rows * one.columns, Dtype::kBf16, false);
-    return sum;
+    });
   }
   void add_step(const AccocalSizes& s, const std::string& model, const std::string& part, double parameters,
                 double seconds, double memory) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/each.hpp"
 #include "models/base/json.hpp"
 
 namespace accosim {
@@ -47,20 +48,14 @@ class Json {
   Json operator[](std::size_t index) const { return part(of(JsonKind::kArray).elements.at(index)); }
   Json back() const { return (*this)[size() - 1]; }
   std::vector<Json> elements() const {
-    std::vector<Json> all;
-    for (const JsonValue& element : of(JsonKind::kArray).elements) all.push_back(part(element));
-    return all;
+    return mapped<Json>(of(JsonKind::kArray).elements, [this](const JsonValue& element) { return part(element); });
   }
   std::vector<std::pair<std::string, Json>> members() const {
     std::vector<std::pair<std::string, Json>> all;
     for (const JsonMember& member : of(JsonKind::kObject).members) all.emplace_back(member.key, part(member.value));
     return all;
   }
-  std::vector<std::string> keys() const {
-    std::vector<std::string> all;
-    for (const JsonMember& member : of(JsonKind::kObject).members) all.push_back(member.key);
-    return all;
-  }
+  std::vector<std::string> keys() const { return mapped<std::string>(of(JsonKind::kObject).members, &JsonMember::key); }
 
   /// Numbers by their values, members in their order.
   friend bool operator==(const Json& a, const Json& b) { return same(*a.value_, *b.value_); }

@@ -202,9 +202,8 @@ class StreamingRecursion {
     return exchanged_elements(input_) / input_.kind.parameters * input_.kind.times[layer].parameters;
   }
   Seconds travel(double each) const {
-    Seconds time;
-    for (const PlanRequest& request : exchanges(input_, each)) time += time_of(input_, request);
-    return time;
+    return sum_of<Seconds>(exchanges(input_, each),
+                           [&](const PlanRequest& request) { return time_of(input_, request); });
   }
 
   /// Returns when it has arrived.
@@ -271,9 +270,7 @@ Seconds streaming_diloco_closed_form(const ScheduleInput& input) { return Stream
 }  // namespace
 
 Seconds exchange_time(const ScheduleInput& input) {
-  Seconds time;
-  for (const PlanRequest& request : exchanges(input)) time += time_of(input, request);
-  return time;
+  return sum_of<Seconds>(exchanges(input), [&](const PlanRequest& request) { return time_of(input, request); });
 }
 
 Seconds local_closed_form(const ScheduleInput& input) {

@@ -130,9 +130,7 @@ inline std::vector<std::vector<Done>> passes_of(const EventGraph& graph,
 
 /// From the first pass of a stage to the last, of all stages.
 inline double time_of(const std::vector<std::vector<Done>>& stages) {
-  double end = 0;
-  for (const std::vector<Done>& passes : stages) end = std::max(end, passes.back().end);
-  return end;
+  return largest<double>(stages, [](const std::vector<Done>& passes) { return passes.back().end; });
 }
 inline double flight_ms(const Pipeline& of) { return time_of(passes_of(flight_of(of))); }
 

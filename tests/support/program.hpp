@@ -18,7 +18,7 @@ namespace accosim {
 
 struct ProgramRun {
   int exit_code = -1;  ///< 128 + the signal where one ended it
-  std::string out, err;
+  std::string out{}, err{};
   long peak_kib = 0;  ///< of memory
 };
 
@@ -71,8 +71,7 @@ inline ProgramRun run_program(const std::string& program, const std::vector<std:
   int status = 0;
   rusage usage{};
   wait4(pid, &status, 0, &usage);
-  ProgramRun run;
-  run.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  ProgramRun run{.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
   if (out_file.empty()) run.out = text_of(out);
   run.err = text_of(err);
   run.peak_kib = usage.ru_maxrss;

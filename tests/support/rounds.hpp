@@ -37,10 +37,7 @@ inline int add_group(EventGraph& graph, const std::vector<PlanRequest>& requests
 
 /// Rank r runs program r; neighbours are pairs, and each has a group of its own.
 inline EventGraph graph_of(const Tables& tables, std::vector<Program> programs, std::size_t ranks) {
-  EventGraph graph;
-  graph.programs = std::move(programs);
-  graph.labels = tables.labels;
-  graph.requests = tables.plans;
+  EventGraph graph{.labels = tables.labels, .programs = std::move(programs), .requests = tables.plans};
   // Two ranks name one group by different slots: what lasts as long is one collective.
   for (Program& program : graph.programs)
     for (std::vector<Op>& lane : program.lanes)
@@ -91,11 +88,7 @@ struct TwoLanes {
 inline EventGraph two_lanes(const TwoLanes& of) {
   Tables tables = numbered_slots();
   ProgramBuilder program(tables, {"zero", "one"});
-  NewLoop loop;
-  loop.lanes = {0, 1};
-  loop.min = of.rounds;
-  loop.runs_on = of.runs_on;
-  program.begin_loop(loop);
+  program.begin_loop({.lanes = {0, 1}, .min = of.rounds, .runs_on = of.runs_on});
   const OpRef first = program.compute(1, "first", OpClass::kForward, ms(of.first));
   if (of.rest > 0) program.compute(1, "rest", OpClass::kForward, ms(of.rest));
   OpRef after = program.compute(0, "after it", OpClass::kForward, ms(of.after_it), {first});
@@ -116,13 +109,11 @@ inline EventGraph without_messages(const Alone& of) {
   std::vector<Program> programs;
   for (std::size_t r = 0; r < of.bodies.size(); ++r) {
     ProgramBuilder program(tables, {"compute", "communication"});
-    NewLoop loop;
-    loop.lanes = {0};
-    loop.min = of.min;
-    loop.until = program.compute(1, "communication", OpClass::kCommunication, ms(of.communications[r]));
-    loop.stride = of.stride;
-    loop.decided_by = kDeciders;
-    program.begin_loop(loop);
+    program.begin_loop({.lanes = {0},
+                        .min = of.min,
+                        .until = program.compute(1, "communication", OpClass::kCommunication, ms(of.communications[r])),
+                        .stride = of.stride,
+                        .decided_by = kDeciders});
     program.compute(0, "body", OpClass::kForward, ms(of.bodies[r]), {}, 1);
     program.end_loop(0);
     program.compute(0, "after", OpClass::kCopy, ms(1));
@@ -145,8 +136,7 @@ inline EventGraph chain(const Chain& of) {
   std::vector<Program> programs;
   for (std::size_t s = 0; s < of.computes.size(); ++s) {
     ProgramBuilder program(tables, {"compute", "receive", "send", "communication"});
-    NewLoop loop;
-    loop.lanes = {kCompute};
+    NewLoop loop{.lanes = {kCompute}};
     if (s > 0) loop.lanes.push_back(kReceive);
     if (s + 1 < of.computes.size()) loop.lanes.push_back(kSend);
     loop.min = of.min;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <concepts>
 #include <string>
 
 #include "models/spec/constants.hpp"
@@ -11,12 +12,11 @@
 namespace accosim {
 
 inline Model sample_model(int layers = 4, int hidden = 512) {
-  Model model;
-  model.name = "sample";
-  model.family = "gpt2";
-  model.num_hidden_layers = layers;
-  model.hidden_size = hidden;
-  model.num_attention_heads = hidden / 64;
+  Model model{.name = "sample",
+              .family = "gpt2",
+              .num_hidden_layers = layers,
+              .hidden_size = hidden,
+              .num_attention_heads = hidden / 64};
   model.num_key_value_heads = model.num_attention_heads;
   model.head_dim = 64;
   model.intermediate_size = 4 * hidden;
@@ -30,8 +30,7 @@ inline Model sample_model(int layers = 4, int hidden = 512) {
 }
 
 inline Device sample_device() {
-  Device device;
-  device.name = "sample GPU";
+  Device device{.name = "sample GPU"};
   device.peak[static_cast<int>(Dtype::kFp32)] = FlopsPerSecond{20e12};
   device.peak[static_cast<int>(Dtype::kFp16)] = FlopsPerSecond{300e12};
   device.peak[static_cast<int>(Dtype::kBf16)] = FlopsPerSecond{300e12};
@@ -46,10 +45,7 @@ inline Device sample_device() {
 }
 
 inline NodeGroup sample_nodes(int count, int gpus, double nic_gbit = 100) {
-  NodeGroup group;
-  group.name = "nodes";
-  group.count = count;
-  group.gpus = gpus;
+  NodeGroup group{.name = "nodes", .count = count, .gpus = gpus};
   group.devices.assign(gpus, sample_device());
   group.intra = {"nvswitch", BytesPerSecond{300e9}, 0.8, Seconds{3e-6}};
   group.nics = {1, BytesPerSecond{nic_gbit * 1e9 / 8}, 0.9, Seconds{5e-6}};
@@ -57,24 +53,25 @@ inline NodeGroup sample_nodes(int count, int gpus, double nic_gbit = 100) {
   return group;
 }
 
-inline ScheduleSpec sample_schedule(const std::string& name, const std::string& label = "") {
-  ScheduleSpec spec;
-  spec.name = name;
-  spec.label = label.empty() ? name : label;
-  spec.bucket_cap = Bytes{25 * 0x1p20};
-  spec.first_bucket = Bytes{0x1p20};
-  spec.micro_batches_per_round = 2;
-  if (name == "slowmo") spec.outer_every = 2;
+/// What a test does not write of buckets and rounds is the same in all of them.
+inline ScheduleSpec sample_schedule(ScheduleSpec spec) {
+  const ScheduleSpec unwritten;
+  if (spec.label.empty()) spec.label = spec.name;
+  if (spec.bucket_cap == unwritten.bucket_cap) spec.bucket_cap = Bytes{25 * 0x1p20};
+  if (spec.first_bucket == unwritten.first_bucket) spec.first_bucket = Bytes{0x1p20};
+  if (spec.micro_batches_per_round == unwritten.micro_batches_per_round) spec.micro_batches_per_round = 2;
+  if (spec.name == "slowmo" && spec.outer_every == unwritten.outer_every) spec.outer_every = 2;
   return spec;
+}
+inline ScheduleSpec sample_schedule(const std::convertible_to<std::string> auto& name, const std::string& label = "") {
+  return sample_schedule({.name = name, .label = label});
 }
 
 /// `count` nodes of `gpus` equal GPUs, 4 micro-batches an update, one schedule of each name; zero1 is the baseline.
 inline Scenario sample_scenario(int count, int gpus, double nic_gbit = 100) {
-  Scenario scenario;
-  scenario.name = "sample";
-  scenario.model = sample_model();
-  scenario.cluster.name = "sample";
-  scenario.cluster.nodes = {sample_nodes(count, gpus, nic_gbit)};
+  Scenario scenario{.name = "sample",
+                    .model = sample_model(),
+                    .cluster = {.name = "sample", .nodes = {sample_nodes(count, gpus, nic_gbit)}}};
   scenario.training.overheads = constants().overheads;  // as a loaded scenario
   scenario.training.sequence_length = 512;
   scenario.training.micro_batch_size = 4;

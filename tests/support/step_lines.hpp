@@ -44,9 +44,8 @@ inline std::string line_of(const StepLaunch& launch, int element) {
 }
 
 inline std::vector<std::string> step_lines(const AccocalSizes& sizes, int element) {
-  std::vector<std::string> lines;
-  for (const StepLaunch& each : accocal_micro_batch(sizes)) lines.push_back(line_of(each, element));
-  return lines;
+  return mapped<std::string>(accocal_micro_batch(sizes),
+                             [&](const StepLaunch& each) { return line_of(each, element); });
 }
 
 }  // namespace accocal

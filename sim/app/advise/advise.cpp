@@ -277,12 +277,11 @@ Answer answer_of(const LoadedScenario& loaded, AdviceQuery asked, const Schedule
                  const Arguments& arguments) {
   const Scenario& scenario = loaded.scenario;
   const int jobs = arguments.whole("--jobs");
-  Answer answer;
-  answer.name = scenario.name;
-  answer.model = scenario.model.name;
-  answer.gpus = gpus_in_words(scenario.cluster);
-  answer.currency = scenario.cluster.currency;
-  answer.baseline = scenario.baseline;
+  Answer answer{.name = scenario.name,
+                .model = scenario.model.name,
+                .gpus = gpus_in_words(scenario.cluster),
+                .currency = scenario.cluster.currency,
+                .baseline = scenario.baseline};
   if (const std::optional<Warning> caution = seldom_measured(scenario.cluster)) answer.cautions.push_back(*caution);
   asked.samples = samples_asked(scenario);
   asked.tolerance = arguments.number("--batch-tolerance") / 100;

@@ -131,8 +131,7 @@ Compared compared(const Arguments& arguments) {
   LoadedScenario loaded = load_asked(arguments, asked);
   Scenario& scenario = loaded.scenario;
   check_asked(arguments, loaded.files);
-  std::vector<std::string> labels;
-  for (const ScheduleSpec& spec : scenario.schedules) labels.push_back(spec.label);
+  std::vector<std::string> labels = mapped<std::string>(scenario.schedules, &ScheduleSpec::label);
   labels = renamed(labels, arguments.texts("--label"));
   std::vector<int> indices = chosen_schedules(scenario, {});
   if (!asked.empty()) indices.clear();
@@ -201,8 +200,7 @@ ExitCode plot_convergence(const Arguments& arguments) {
   const MeasuredCurves curves = read_curves(read_file(path), path);
   check_asked(arguments, {path});
   const PlotStyle style = style_of(arguments);
-  std::vector<std::string> names;
-  for (const MeasuredCurves::Algorithm& each : curves.algorithms) names.push_back(each.name);
+  const std::vector<std::string> names = mapped<std::string>(curves.algorithms, &MeasuredCurves::Algorithm::name);
   const std::vector<std::size_t> places = series_named("--schedule", names, arguments.texts("--schedule"));
   const std::vector<std::string> labels = renamed(names, arguments.texts("--label"));
   std::vector<CurvePanel> panels = convergence_panels(curves);
@@ -241,8 +239,7 @@ Swept swept(const Arguments& arguments, std::size_t axes) {
   SweepRows rows = read_rows(path);
   if (rows.rows.empty())
     throw BadInput(fmt::format("{}: there are no rows yet; play the sweep first", printable(path, 300)));
-  ValueAsked asked;
-  asked.by = score_of(arguments);
+  ValueAsked asked{.by = score_of(arguments)};
   const std::string& value = arguments.text("--value");
   if (arguments.given("--over") && arguments.given("--value") && value != name_of(PlotValue::kSpeedup))
     throw BadInput("--over: is what a speedup is over; leave it out, or write --value speedup");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "models/base/errors.hpp"
 #include "models/base/whole_file.hpp"
 #include "reports/sweep/sweep_report.hpp"
 #include "sim/app/shared.hpp"

@@ -23,10 +23,7 @@ constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce, CollectiveKind:
 
 /// `count` nodes of `gpus`: 240 GB/s achieved inside at 2 us a step, 10 GB/s achieved outside at 4 us, 1 us of fabric.
 NodeGroup group(int count, int gpus) {
-  NodeGroup g;
-  g.name = "group";
-  g.count = count;
-  g.gpus = gpus;
+  NodeGroup g{.name = "group", .count = count, .gpus = gpus};
   g.devices.resize(static_cast<std::size_t>(gpus));
   g.intra.kind = "nvswitch";
   g.intra.bandwidth = BytesPerSecond{300e9};
@@ -39,11 +36,7 @@ NodeGroup group(int count, int gpus) {
 }
 
 Cluster cluster_of(std::vector<NodeGroup> groups) {
-  Cluster c;
-  c.name = "test";
-  c.nodes = std::move(groups);
-  c.fabric.latency = Seconds{1e-6};
-  return c;
+  return Cluster{.name = "test", .nodes = std::move(groups), .fabric = {.latency = Seconds{1e-6}}};
 }
 
 TEST(Collectives, RingGoesNodeByNode) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "models/collectives/ring.hpp"
-#include "models/spec/cluster.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sample.hpp"
 

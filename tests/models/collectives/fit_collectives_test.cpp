@@ -155,9 +155,7 @@ TEST(FitCollectives, ABoardThatNobodyMeasuredHasWhatAllShare) {
   EXPECT_EQ(mesh.intra.quality.spread, LinkQuality().spread);
   EXPECT_EQ(mesh.intra.quality.spread_small, LinkQuality().spread_small);
   EXPECT_GT(behind.intra.nvls.efficiency, 0);
-  NodeGroup group;
-  group.intra.kind = "cube_mesh";
-  group.intra.generation = "volta";
+  NodeGroup group{.intra = {.kind = "cube_mesh", .generation = "volta"}};
   EXPECT_EQ(with_links(group, fits).intra.efficiency, mesh.intra.efficiency);
 }
 
@@ -313,11 +311,9 @@ TEST(FitOwnFabric, TheBandWidensBeyondTheNodesThatWereMeasured) {
 
 /// All-reduces of 4 MiB to 1 GiB: five.
 std::vector<MeasuredCollective> large_samples(double efficiency) {
-  std::vector<MeasuredCollective> large;
-  for (const MeasuredCollective& each : samples_of({2}, efficiency, 4))
-    if (each.query.kind == CollectiveKind::kAllReduce && each.query.bytes >= Bytes{4.0 * 1024 * 1024})
-      large.push_back(each);
-  return large;
+  return matching(samples_of({2}, efficiency, 4), [](const MeasuredCollective& each) {
+    return each.query.kind == CollectiveKind::kAllReduce && each.query.bytes >= Bytes{4.0 * 1024 * 1024};
+  });
 }
 
 TEST(FitOwnFabric, FewLargeSamplesTellTheShareOfTheWireAndNothingElse) {
@@ -440,10 +436,7 @@ TEST(NetworkDoubt, IsOfLinksThatDoNotWorkAsTheirKind) {
 }
 
 TEST(NetworkDoubt, AFitThatMissesItsSamplesIsSaid) {
-  LinkFit fit;
-  fit.between_nodes = true;
-  fit.nics.kind = "slingshot";
-  fit.large = errors_of({std::log(0.9), std::log(1.1)});
+  LinkFit fit{.between_nodes = true, .nics = {.kind = "slingshot"}, .large = errors_of({std::log(0.9), std::log(1.1)})};
   EXPECT_TRUE(unexplained({fit}).empty());
   fit.large = errors_of({std::log(0.5), std::log(1.5)});
   ASSERT_EQ(unexplained({fit}).size(), 1u);

@@ -215,8 +215,7 @@ TEST(AwsTuner, LeavesTheRestToNccl) {
 // NCCL_DEBUG_SUBSYS=GRAPH (the issue is named), or what NCCL's own sources give for a described machine.
 
 NcclNode a100(int gpus, int adapters, double adapter, int minor = 21) {
-  NcclNode node;
-  node.gpus = gpus;
+  NcclNode node{.gpus = gpus};
   node.nvlink = node.pair = 240;  // 12 links of 20 GB/s
   node.adapters = adapters;
   node.adapter = adapter;

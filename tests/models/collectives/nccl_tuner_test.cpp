@@ -17,16 +17,14 @@ constexpr Protocol kLl = Protocol::kLowLatency, k128 = Protocol::kLl128, kSimple
 
 /// A DGX A100: 12 channels of 20 GB/s inside, 8 of 24 between nodes.
 NcclCommunicator a100(int nodes, NcclRelease version = {}) {
-  NcclCommunicator c;
-  c.version = version;
-  c.capability = 80;
-  c.ranks = 8 * nodes;
-  c.nodes = nodes;
-  c.channels = nodes == 1 ? 12 : 8;
-  c.intra = nodes == 1 ? 20 : 24;
-  c.inter = 24;
-  c.amd = true;
-  return c;
+  return NcclCommunicator{.version = version,
+                          .capability = 80,
+                          .ranks = 8 * nodes,
+                          .nodes = nodes,
+                          .channels = nodes == 1 ? 12 : 8,
+                          .intra = nodes == 1 ? 20.0 : 24.0,
+                          .inter = 24,
+                          .amd = true};
 }
 
 /// A DGX-1 with V100 (6 of 20) and a DGX H100 (12 of 30 inside, 8 of 48 between; NVLS at 360).
@@ -351,9 +349,7 @@ TEST(NcclTuner, ATimeIsCorrectedForMediumTreesAndForLargeRings) {
 // sockets (github.com/yunwei37/nccl-eBPF, an experiment's log): rings of 2.4 GB/s in all, trees of 4.8 of the plain
 // pattern, equal channels. It prints one decimal, so a bandwidth is known to 0.05.
 NcclCommunicator printed(bool tree) {
-  NcclCommunicator c;
-  c.version = {29};
-  c.capability = 100;
+  NcclCommunicator c{.version = {29}, .capability = 100};
   c.ranks = c.nodes = 2;
   c.channels = 2;
   c.intra = c.inter = tree ? 2.4 : 1.2;

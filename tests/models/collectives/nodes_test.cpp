@@ -22,8 +22,7 @@ namespace {
 
 /// Two nodes of 8 GPUs with 4 adapters of 1 GB/s: GPUs 0 and 1 are next to adapter 0, 2 and 3 to adapter 1 and so on.
 Cluster two_nodes() {
-  Cluster cluster;
-  cluster.nodes = {sample_nodes(2, 8)};
+  Cluster cluster{.nodes = {sample_nodes(2, 8)}};
   cluster.nodes[0].nics = {4, BytesPerSecond{1e9}, 1, Seconds{5e-6}};
   return cluster;
 }
@@ -33,9 +32,7 @@ Ring ring_of_gpus(const std::vector<int>& gpus) {
 }
 
 std::vector<std::string> words_of(const std::vector<Hop>& hops) {
-  std::vector<std::string> words;
-  for (const Hop& hop : hops) words.push_back(in_words(hop.link));
-  return words;
+  return mapped<std::string>(hops, [](const Hop& hop) { return in_words(hop.link); });
 }
 
 TEST(Route, AllGpusOfANodeUseAllOfItsAdaptersTogether) {
@@ -139,9 +136,7 @@ TEST(FabricSize, BallsFallIntoBins) {
 
 /// Nodes of A100 with adapters of a kind, of 25 GB/s all of which is reached and without collisions.
 NodeGroup group_of_kind(const std::string& kind, int gpus, int adapters) {
-  NodeGroup group;
-  group.count = 8;
-  group.gpus = gpus;
+  NodeGroup group{.count = 8, .gpus = gpus};
   group.devices.assign(static_cast<std::size_t>(gpus), Device{});
   for (Device& device : group.devices) device.architecture = "ampere";
   group.intra = usual_intra("nvswitch", "ampere");
@@ -155,8 +150,7 @@ NodeGroup group_of_kind(const std::string& kind, int gpus, int adapters) {
 }
 
 Cluster cluster_of(const NodeGroup& group, int nodes) {
-  Cluster cluster;
-  cluster.nodes = {group};
+  Cluster cluster{.nodes = {group}};
   cluster.nodes.front().count = nodes;
   return cluster;
 }

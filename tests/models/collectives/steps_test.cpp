@@ -26,14 +26,12 @@ constexpr double kKiB = 1024;
 
 /// One channel over one adapter of 10 GB/s, 2 us inside at 20 GB/s, 10 us between nodes, chunks of 2 MiB in two slices.
 StepLinks links() {
-  StepLinks links;
-  links.inner_hop = Seconds{2e-6};
-  links.inner = BytesPerSecond{20e9};
-  links.net_hop = Seconds{10e-6};
-  links.wire = BytesPerSecond{10e9};
-  links.chunk = Bytes{2048 * kKiB};
-  links.slices = 2;
-  return links;
+  return StepLinks{.inner_hop = Seconds{2e-6},
+                   .inner = BytesPerSecond{20e9},
+                   .net_hop = Seconds{10e-6},
+                   .wire = BytesPerSecond{10e9},
+                   .chunk = Bytes{2048 * kKiB},
+                   .slices = 2};
 }
 
 TEST(Steps, AShortRingWaitsForEachStep) {
@@ -177,8 +175,7 @@ TEST(Links, AGpuWithOneNeighbourIsReachedThroughIt) {
 }
 
 TEST(Links, ARingUsesAllLinksOfABoardAndFewOfAPair) {
-  IntraLink board;
-  board.kind = "nvlink";
+  IntraLink board{.kind = "nvlink"};
   board.bandwidth = BytesPerSecond{300e9};  // 4 GPUs, 100 GB/s a pair
   EXPECT_DOUBLE_EQ(ring_bandwidth(board, 4, first_gpus(2)).value, 100e9);
   EXPECT_DOUBLE_EQ(ring_bandwidth(board, 4, first_gpus(4)).value, 300e9);
@@ -225,9 +222,7 @@ int tree(double bytes, Protocol protocol) {
 /// Nodes with `adapters` whose devices have `channels`; Simple only, and nothing but bytes takes time: 240 GB/s inside,
 /// 10 GB/s an adapter.
 Cluster cluster_of(int nodes, int adapters, const std::vector<int>& channels) {
-  NodeGroup group;
-  group.count = nodes;
-  group.gpus = static_cast<int>(channels.size());
+  NodeGroup group{.count = nodes, .gpus = static_cast<int>(channels.size())};
   for (const int each : channels) {
     group.devices.emplace_back();
     group.devices.back().collective_sms = each;
@@ -236,9 +231,7 @@ Cluster cluster_of(int nodes, int adapters, const std::vector<int>& channels) {
   group.intra.bandwidth = BytesPerSecond{240e9};
   group.nics.count = adapters;
   group.nics.bandwidth = BytesPerSecond{10e9};
-  Cluster cluster;
-  cluster.nodes = {group};
-  return cluster;
+  return Cluster{.nodes = {group}};
 }
 
 TEST(Channels, FourBytesTakeOne) {
@@ -308,8 +301,7 @@ constexpr double kMiB = 0x1p20;
 Cluster islands(const std::vector<int>& nodes) {
   Cluster cluster;
   for (const int count : nodes) {
-    NodeGroup group;
-    group.count = count;
+    NodeGroup group{.count = count};
     group.devices.emplace_back();
     group.nics.bandwidth = BytesPerSecond{10e9};
     cluster.nodes.push_back(group);
@@ -330,8 +322,7 @@ TEST(Window, IsWhatChannelsHaveUnderWayInARoundTrip) {
 }
 
 TEST(Window, OfAChannelIsNcclsBuffersOrWhatItsSocketsTake) {
-  Nics nics;
-  nics.kind = "infiniband";
+  Nics nics{.kind = "infiniband"};
   EXPECT_EQ(channel_window(nics), Bytes{4 * kMiB});
   nics.kind = "tcp";
   nics.socket_window = kSocketWindow;

@@ -44,10 +44,7 @@ using test::takes_ms;
 constexpr int kStages = 4;
 
 Piece pass_of(Pass pass, double lasts, std::vector<Wait> waits) {
-  Piece piece;
-  piece.pass = pass;
-  piece.duration = ms(lasts);
-  piece.waits = std::move(waits);
+  Piece piece{.pass = pass, .duration = ms(lasts), .waits = std::move(waits)};
   const bool forward = pass == Pass::kForward;
   (forward ? piece.needs : piece.gives).push_back({0, 0, forward ? 0. : 1.});
   piece.ends_pass = true;
@@ -56,13 +53,8 @@ Piece pass_of(Pass pass, double lasts, std::vector<Wait> waits) {
 }
 
 Piece message(const std::string& name, int lane, double lasts, int group, std::vector<Wait> waits = {}) {
-  Piece piece;
-  piece.pass = Pass::kMessage;
-  piece.lane = lane;
-  piece.name = name;
-  piece.message = takes_ms(lasts, group);
-  piece.waits = std::move(waits);
-  return piece;
+  return Piece{
+      .pass = Pass::kMessage, .lane = lane, .name = name, .message = takes_ms(lasts, group), .waits = std::move(waits)};
 }
 
 /// Appends a forward of a stage, with its messages, or a backward.
@@ -84,12 +76,11 @@ void add_backward(std::vector<Piece>& list, int stage, double lasts) {
 
 /// 1F1B: p-1-r forwards and r pairs before the rounds, p-1-r backwards behind them.
 Body stage_body(int stage, double f, double b, double elements) {
-  Body body;
-  body.lanes = {"compute", "activations in", "activations out", "gradients in", "gradients out"};
-  body.sets = {{{elements}, test::numbered(kOwn)}};
-  body.chunks = {{ms(f), ms(b), {}}};
-  body.opened = kStages - 1;
-  body.replica = test::kDeciders;
+  Body body{.lanes = {"compute", "activations in", "activations out", "gradients in", "gradients out"},
+            .sets = {{{elements}, test::numbered(kOwn)}},
+            .chunks = {{ms(f), ms(b), {}}},
+            .opened = kStages - 1,
+            .replica = test::kDeciders};
   for (int k = 0; k < kStages - 1 - stage; ++k) add_forward(body.open, stage, f);
   for (int k = 0; k < stage; ++k) {
     add_forward(body.open, stage, f);
@@ -183,10 +174,8 @@ TEST(Bodies, APipelineUnderZero1TakesItsFlightAndAStep) {
 TEST(Bodies, AnAccoUpdateIsTwoFlightsOfAPipeline) {
   // Rounds that wait: each a flight of m = 6 micro-batches, (6 + 3) 2 = 18 ms, and a swap. The communication beside it,
   // counts of 4 ms, 6.5 and 6.5, is shorter.
-  ScheduleSpec spec = sample_schedule("acco");
-  spec.late_communication = LateCommunication::kWait;
-  spec.micro_batches_per_round = 6;
-  const Priced of = priced(spec);
+  const Priced of = priced(
+      sample_schedule({.name = "acco", .late_communication = LateCommunication::kWait, .micro_batches_per_round = 6}));
   const EventGraph graph = graph_under(add_acco_updates, true, of, stages(1, 1), 12, 3);
   const ScheduleInput input = of.input(12, 3);
   const double swaps = 1e3 * (swap_time(input, true) + swap_time(input, false)).value;
@@ -205,9 +194,7 @@ TEST(Bodies, TheFirstStageDecidesHowManyMicroBatchesAFlightHas) {
   // forwards and 3 backwards, at 7; so the first round ends at 8, and each further one 2 later. The communication takes
   // 17 and what the copies take, less than 1: the look of 18 is the first that sees it over, after 6 rounds. With the 3
   // that opened these are 9 micro-batches: a flight of (9 + 3) 2 = 24 ms, on every stage as many.
-  ScheduleSpec spec = sample_schedule("acco");
-  spec.micro_batches_per_round = 1;
-  const Priced of = priced(spec);
+  const Priced of = priced(sample_schedule({.name = "acco", .micro_batches_per_round = 1}));
   const EventGraph graph = graph_under(add_acco_updates, true, of, stages(1, 1), 2, 3);
   const ScheduleInput input = of.input(2, 3);
   const double swaps = 1e3 * (swap_time(input, true) + swap_time(input, false)).value;
@@ -223,10 +210,7 @@ TEST(Bodies, TheFirstStageDecidesHowManyMicroBatchesAFlightHas) {
 
 /// One rank of so many parameters.
 Body one_rank(double forward, double backward) {
-  Body body;
-  body.sets = {{{kParameters}, test::numbered(kOwn)}};
-  body.chunks = {{ms(forward), ms(backward), {}}};
-  return body;
+  return Body{.sets = {{{kParameters}, test::numbered(kOwn)}}, .chunks = {{ms(forward), ms(backward), {}}}};
 }
 
 TEST(Bodies, AReceiveIsPostedARoundAheadAndTheStepWaitsForWhatFinishes) {
@@ -240,10 +224,7 @@ TEST(Bodies, AReceiveIsPostedARoundAheadAndTheStepWaitsForWhatFinishes) {
   body.open = {message("in", 1, 5, kIn)};
   body.open[0].stands_for = 0;
   body.round = {message("in", 1, 5, kIn), pass_of(Pass::kForward, 2, {{0, 1}}), pass_of(Pass::kBackward, 2, {})};
-  Piece norms;
-  norms.pass = Pass::kCopy;
-  norms.name = "sum of norms";
-  norms.duration = ms(3);
+  const Piece norms{.pass = Pass::kCopy, .duration = ms(3), .name = "sum of norms"};
   body.finish = {norms};
   EventGraph graph = graph_under(add_zero1_update, false, of, {body}, 3, 1);
   graph.ranks[0].groups[kIn] = test::add_group(graph, graph.requests, {0});
@@ -304,8 +285,7 @@ TEST(Bodies, TheStagesOfAReplicaMeetTheSameMicroBatches) {
 /// One layer in two halves, each with an all-reduce of 0.5 ms over all ranks: forward 1 and 2 ms, backward 4 and 2.
 /// `meets`: the next micro-batch waits for the last message of this one.
 Body split_body(bool meets) {
-  Body body;
-  body.lanes = {"compute", "tensor"};
+  Body body{.lanes = {"compute", "tensor"}};
   body.sets = {{{1.25, 2}, test::numbered(kOwn)}};  // the second half's is ready first
   body.chunks = {{ms(3), ms(6), {}}};
   const auto add = [&](Pass pass, double lasts, int half, std::vector<Wait> waits) {
@@ -347,9 +327,7 @@ TEST(Bodies, ALayerThatIsSplitByTensorSendsAfterEachHalf) {
 TEST(Bodies, BucketsCloseWhereTheirLastTensorIsReady) {
   // The same layer, and a bucket for each tensor, 2.5 and 4 ms: the second half's is sent when its backward has ended,
   // at 1 + 0.5 + 2 + 0.5 + 4 = 8, to 10.5; the first half ends at 10.5, and its bucket of 4 ms at 14.5.
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.overlap = Overlap::kBackward;
-  spec.buckets = Buckets::kTensors;
+  ScheduleSpec spec = sample_schedule({.name = "ddp", .overlap = Overlap::kBackward, .buckets = Buckets::kTensors});
   spec.first_bucket = spec.bucket_cap = Bytes{1};
   const Priced of = priced(spec);
   const EventGraph graph = graph_under(add_ddp_update, false, of, {split_body(true), split_body(true)}, 1, 1);

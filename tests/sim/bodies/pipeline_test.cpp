@@ -464,10 +464,8 @@ TEST(Pipeline, RulesRunOnItsStages) {
     for (const std::string name : {"ddp", "zero1", "local_sgd", "diloco", "dpu", "acco"})
       for (const Overlap overlap : {Overlap::kNone, Overlap::kBackward})
         for (const Sync sync : {Sync::kLastMicroBatch, Sync::kEveryMicroBatch}) {
-          ScheduleSpec spec = sample_schedule(name);
-          spec.overlap = overlap;
-          spec.sync = sync;
-          spec.micro_batches_per_round = of.micro_batches;
+          const ScheduleSpec spec = sample_schedule(
+              {.name = name, .overlap = overlap, .sync = sync, .micro_batches_per_round = of.micro_batches});
           const int rounds = rounds_of(spec), asked = 2 * rounds * of.micro_batches;
           const Costs costs = test::costs_of(of, spec);
           const EventGraph graph = build(spec, costs, rounds * of.micro_batches, 2);

@@ -26,9 +26,7 @@ namespace accosim {
 namespace {
 
 double sum(const CollectiveRow& row) {
-  double total = 0;
-  for (const auto& term : row.terms) total += term.second.value;
-  return total;
+  return sum_of<double>(row.terms, [](const auto& term) { return term.second.value; });
 }
 
 TEST(ExplainedCollectives, AreThoseOfTheScheduleWithTheirTerms) {
@@ -86,12 +84,7 @@ TEST(ExplainedCollectives, GrowWithTheNodes) {
 }
 
 CollectiveRow timed(const std::string& name, int nodes, double bytes, double seconds) {
-  CollectiveRow row;
-  row.name = name;
-  row.nodes = nodes;
-  row.bytes = Bytes{bytes};
-  row.alone = Seconds{seconds};
-  return row;
+  return CollectiveRow{.name = name, .nodes = nodes, .bytes = Bytes{bytes}, .alone = Seconds{seconds}};
 }
 
 TEST(ExplainedCollectives, WhatTakesLongerThanALargerMessageIsFound) {
@@ -199,8 +192,7 @@ void add_flight(ProgramBuilder& program, const Pipeline& of, const Body& body) {
 /// Updates of so many flights, each with an optimizer behind it on every stage.
 SteadyPlay played(const Pipeline& of, int flights = 1) {
   constexpr int kUpdates = 5;
-  SteadyPlay play;
-  play.costs = test::costs_of(of);
+  SteadyPlay play{.costs = test::costs_of(of)};
   const auto write_stage = [&](ProgramBuilder& program, const Body& body, const RankKind&) {
     for (int i = 0; i < kUpdates * flights; ++i) {
       if (i > 0) program.mark(0, i % flights == 0 ? Mark::kUpdate : Mark::kRound);

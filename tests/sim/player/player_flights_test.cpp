@@ -25,16 +25,15 @@ struct Flights {
   int stages = 2, min = 1, stride = 1;
   double message = 1;
   int rooms = 0;  ///< micro-batches of activations that are received ahead in the rounds; 0: any number
-  std::vector<double> forward, backward, communication;  ///< by stage
+  std::vector<double> forward{}, backward{}, communication{};  ///< by stage
 };
 
 Flights random_flights(Random& random) {
-  Flights of;
-  of.stages = random.integer(1, 5);
-  of.min = random.integer(1, 3);
-  of.stride = random.integer(1, 2);
-  of.message = random.uniform(0.01, 2);
-  of.rooms = random.integer(0, 2);
+  Flights of{.stages = random.integer(1, 5),
+             .min = random.integer(1, 3),
+             .stride = random.integer(1, 2),
+             .message = random.uniform(0.01, 2),
+             .rooms = random.integer(0, 2)};
   for (int s = 0; s < of.stages; ++s) {
     of.forward.push_back(random.uniform(0.5, 2));
     of.backward.push_back(random.uniform(0.5, 4));
@@ -50,13 +49,12 @@ Program stage_of(const Flights& of, int r, Tables& tables) {
                          {"compute", "receive", "send", "receive gradients", "send gradients", "communication"});
   const int p = of.stages;
   const bool first = r == 0, last = r + 1 == p;
-  NewLoop loop;
-  loop.min = of.min;
-  loop.stride = of.stride;
-  loop.until = test::add_message(program, kCommunication, "communication", of.communication[r], test::kOwn);
-  loop.decided_by = test::kDeciders;
-  loop.runs_on = true;
-  loop.lanes = {kCompute};
+  NewLoop loop{.lanes = {kCompute},
+               .min = of.min,
+               .until = test::add_message(program, kCommunication, "communication", of.communication[r], test::kOwn),
+               .stride = of.stride,
+               .decided_by = test::kDeciders,
+               .runs_on = true};
   if (!first) loop.lanes.insert(loop.lanes.end(), {kReceive, kSendBack});
   if (!last) loop.lanes.insert(loop.lanes.end(), {kSend, kReceiveBack});
   OpRef received{kReceive, -1};

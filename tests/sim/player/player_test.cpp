@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "sim/graph/builder.hpp"
+#include "tests/support/holds.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace accosim {
 namespace {
@@ -22,15 +24,11 @@ std::vector<Span> spans_of(const EventGraph& graph, NetworkKind network = Networ
 
 /// Spans of one rank and one label, in order.
 std::vector<Span> named(const EventGraph& graph, const std::vector<Span>& spans, int rank, const std::string& name) {
-  std::vector<Span> found;
-  for (const Span& span : spans)
-    if (span.rank == rank && graph.labels[span.label].name == name) found.push_back(span);
-  return found;
+  return matching(spans, [&](const Span& span) { return span.rank == rank && graph.labels[span.label].name == name; });
 }
 
 EventGraph graph_of(Tables& tables, std::vector<Program> programs, const std::vector<int>& program_of_rank) {
-  EventGraph graph;
-  graph.programs = std::move(programs);
+  EventGraph graph{.programs = std::move(programs)};
   Group world;
   for (const int program : program_of_rank) {
     world.members.push_back(static_cast<int>(graph.ranks.size()));
@@ -202,11 +200,9 @@ TEST(Player, AReplicaRepeatsALoopAsOftenAsItsFirstRankDecides) {
     std::vector<Program> programs;
     for (const double communication : {first, second}) {
       ProgramBuilder program(tables, {"compute", "communication"});
-      NewLoop loop;
-      loop.lanes = {0};
-      loop.until = program.compute(1, "communication", OpClass::kCommunication, ms(communication));
-      loop.decided_by = Ranks{};
-      program.begin_loop(loop);
+      program.begin_loop({.lanes = {0},
+                          .until = program.compute(1, "communication", OpClass::kCommunication, ms(communication)),
+                          .decided_by = Ranks{}});
       program.compute(0, "micro-batch", OpClass::kBackward, ms(3), {}, 1);
       program.end_loop(0);
       program.compute(0, "after", OpClass::kCopy, ms(1));
@@ -315,12 +311,8 @@ TEST(Player, RanksThatWaitForEachOtherForEverAreAnErrorThatReachesTheCallerOfACh
   EXPECT_THROW(spans_of(graph), std::logic_error);
   graph.links = {{"there", BytesPerSecond{1000}}};
   graph.paths = {{{0}}};
-  try {
-    spans_of(graph, NetworkKind::kSimgrid);
-    FAIL() << "no error";
-  } catch (const std::logic_error& error) {
-    EXPECT_NE(std::string(error.what()).find("rank 0 stands at op 0 (sum)"), std::string::npos) << error.what();
-  }
+  EXPECT_TRUE(holds(thrown_by<std::logic_error>([&] { spans_of(graph, NetworkKind::kSimgrid); }),
+                    "rank 0 stands at op 0 (sum)"));
 }
 
 TEST(CheckGraph, ALoopMayNotAwaitWhatWaitsForIt) {

@@ -8,9 +8,6 @@
 #include <string>
 
 #include "models/price/price.hpp"
-#include "models/spec/cluster.hpp"
-#include "models/spec/scenario.hpp"
-#include "models/spec/schedule.hpp"
 #include "sim/evaluation/steady.hpp"
 #include "sim/player/fold.hpp"
 #include "sim/player/player.hpp"
@@ -31,10 +28,7 @@ Scenario many() {
 }
 
 SteadyPlay played(const Scenario& scenario, const ScheduleSpec& spec, Folded (*folded)(EventGraph)) {
-  SteadyPlay play;
-  play.accumulation_steps = kSteps;
-  play.costs = price(scenario, spec);
-  play.updates = kUpdates;
+  SteadyPlay play{.accumulation_steps = kSteps, .costs = price(scenario, spec), .updates = kUpdates};
   play.folded = folded(build(spec, play.costs, kSteps, kUpdates));
   Recorder recorder(play.folded.graph, kUpdates, Keep::kLastUpdate);
   accosim::play(play.folded.graph, NetworkKind::kReference, [&](const Span& span) { recorder.take(span); });
@@ -59,8 +53,7 @@ void expect_all_stood_for(const Folded& sample, std::size_t ranks) {
 TEST(Sample, OfReplicasThatMeetOnceAnUpdateEachUpdateIsExactlyThatOfAll) {
   // Whoever comes last is there: an update is max over 128 ranks of the sum of 4 draws, and then what all do alike.
   Scenario scenario = many();
-  ScheduleSpec spec = sample_schedule("ddp");
-  spec.overlap = Overlap::kNone;
+  const ScheduleSpec spec = sample_schedule({.name = "ddp", .overlap = Overlap::kNone});
   const SteadyPlay all = played(scenario, spec, fold), some = played(scenario, spec, fold_sample);
   EXPECT_EQ(all.folded.graph.ranks.size(), 128U);
   EXPECT_LT(some.folded.graph.ranks.size(), 64U);
@@ -88,8 +81,7 @@ TEST(Sample, OfOtherWaysToMeetTheMeanIsThatOfAll) {
     for (const double cv : {0.05, 0.3}) {
       Scenario scenario = many();
       scenario.training.unsteady.jitter.micro_batch = cv;
-      ScheduleSpec spec = sample_schedule(name);
-      spec.inner_updates = 3;
+      const ScheduleSpec spec = sample_schedule({.name = name, .inner_updates = 3});
       const SteadyPlay all = played(scenario, spec, fold), some = played(scenario, spec, fold_sample);
       const std::string what = std::string(name) + " " + std::to_string(cv);
       EXPECT_LT(some.folded.graph.ranks.size(), 110U) << what;
@@ -106,8 +98,7 @@ TEST(Sample, WhereBatchesGrowTheMeanIsThatOfAllToo) {
   Scenario scenario = many();
   scenario.training.unsteady.jitter.micro_batch = 0.3;
   for (const char* const name : {"acco", "dpu"}) {
-    ScheduleSpec spec = sample_schedule(name);
-    spec.late_communication = LateCommunication::kAccumulate;
+    const ScheduleSpec spec = sample_schedule({.name = name, .late_communication = LateCommunication::kAccumulate});
     scenario.cluster.nodes[0].nics.bandwidth = BytesPerSecond{1e9};
     const SteadyPlay all = played(scenario, spec, fold), some = played(scenario, spec, fold_sample);
     EXPECT_GT(all.measured.ranks[0].micro_batches_per_update, 2 * kSteps) << name;
@@ -119,8 +110,7 @@ TEST(Sample, WhereBatchesGrowTheMeanIsThatOfAllToo) {
 
 TEST(Sample, HybridShardsAreTeamsThatAreAsSlowAsTheirSlowest) {
   Scenario scenario = many();
-  ScheduleSpec spec = sample_schedule("zero3");
-  spec.island = Island::kNode;
+  const ScheduleSpec spec = sample_schedule({.name = "zero3", .island = Island::kNode});
   scenario.cluster.nodes[0].count = 40;
   const SteadyPlay all = played(scenario, spec, fold), some = played(scenario, spec, fold_sample);
   EXPECT_LT(some.folded.graph.ranks.size(), all.folded.graph.ranks.size() / 2);

@@ -27,10 +27,8 @@ double update_time(const Scenario& scenario, const ScheduleSpec& spec) {
 }
 
 ScheduleSpec acco(int micro_batches_per_round, LateCommunication late = LateCommunication::kWait) {
-  ScheduleSpec spec = sample_schedule("acco");
-  spec.micro_batches_per_round = micro_batches_per_round;
-  spec.late_communication = late;
-  return spec;
+  return sample_schedule(
+      {.name = "acco", .late_communication = late, .micro_batches_per_round = micro_batches_per_round});
 }
 
 ScheduleSpec in_buckets(ScheduleSpec spec) {
@@ -108,8 +106,7 @@ TEST(AccoFamily, SendsWhatItsFormsSay) {
   EXPECT_NEAR(sent(scenario, in_buckets(with_local_estimate(acco(2)))), 2 * one + count, 1e-3);
   EXPECT_NEAR(sent(scenario, of_stage_2(acco(2))), (4 + 2) * one + 2 * count, 1e-3);  // four reductions, two gathers
   // Units: as zero3 with as many micro-batches.
-  ScheduleSpec zero3 = sample_schedule("zero3");
-  zero3.sync = Sync::kEveryMicroBatch;
+  const ScheduleSpec zero3 = sample_schedule({.name = "zero3", .sync = Sync::kEveryMicroBatch});
   EXPECT_NEAR(sent(scenario, of_stage_3(acco(2))), sent(scenario, zero3), 1e-3);
   EXPECT_NEAR(sent(scenario, on_host("dpu")), (4 + 1) * one, 1e-3);
   EXPECT_NEAR(sent(scenario, on_host("zero1")), 2 * one, 1e-3);
@@ -225,9 +222,7 @@ TEST(AccoFamily, NothingBeginsBeforeWhatItNeeds) {
         }
       }
     }
-    ScheduleSpec units = sample_schedule("sapipe");
-    units.buckets = Buckets::kUnits;
-    Spans sapipe(scenario, units);
+    Spans sapipe(scenario, sample_schedule({.name = "sapipe", .buckets = Buckets::kUnits}));
     const std::size_t buckets = scenario.model.num_hidden_layers + 2;
     ASSERT_EQ(sapipe.count("optimizer of a bucket"), 8 * buckets);
     for (std::size_t k = 0; k < 8 * buckets; ++k) {

@@ -27,8 +27,7 @@ constexpr NetworkKind kReference = NetworkKind::kReference, kSimgrid = NetworkKi
 const std::vector<std::string> kBeside{"overlap_local_sgd", "co2", "eager_diloco", "streaming_diloco"};
 
 ScheduleSpec local(const std::string& name, int inner_updates) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.inner_updates = inner_updates;
+  ScheduleSpec spec = sample_schedule({.name = name, .inner_updates = inner_updates});
   if (spec.name == "slowmo") spec.outer_every = inner_updates;
   return spec;
 }

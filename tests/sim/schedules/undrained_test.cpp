@@ -24,9 +24,7 @@ constexpr int kStages = 4, kSteps = 16;
 constexpr double kF = 1, kB = 2, kPair = kF + kB;
 
 ScheduleSpec schedule(const std::string& name, bool flush, LateCommunication late) {
-  ScheduleSpec spec = sample_schedule(name);
-  spec.pipeline_flush = flush;
-  spec.late_communication = late;
+  ScheduleSpec spec = sample_schedule({.name = name, .late_communication = late, .pipeline_flush = flush});
   if (name == "acco") spec.micro_batches_per_round = kSteps / 2;
   return spec;
 }

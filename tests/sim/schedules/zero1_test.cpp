@@ -24,10 +24,7 @@ namespace {
 constexpr NetworkKind kReference = NetworkKind::kReference, kSimgrid = NetworkKind::kSimgrid;
 
 ScheduleSpec in_nodes(Reduction reduction = Reduction::kReduceScatter) {
-  ScheduleSpec spec = sample_schedule("zero1");
-  spec.island = Island::kNode;
-  spec.reduction = reduction;
-  return spec;
+  return sample_schedule({.name = "zero1", .reduction = reduction, .island = Island::kNode});
 }
 
 ScheduleSpec broadcasting(ScheduleSpec spec = sample_schedule("zero1")) {
@@ -285,8 +282,7 @@ TEST(Zero1, IsTheSerialOneOnlyOverAllRanksWithAnAllGatherAndOnTheGpu) {
   EXPECT_TRUE(is_serial_sharded(sample_schedule("zero1")));
   EXPECT_FALSE(is_serial_sharded(in_nodes()));
   EXPECT_FALSE(is_serial_sharded(broadcasting()));
-  ScheduleSpec on_host = sample_schedule("zero1");
-  on_host.offload_optimizer = true;
+  const ScheduleSpec on_host = sample_schedule({.name = "zero1", .offload_optimizer = true});
   EXPECT_FALSE(is_serial_sharded(on_host));
 }
 

@@ -403,8 +403,7 @@ TEST(Tuned, WhoseBatchGrowsIsTriedAtTheBatchThatWasAskedForToo) {
   EXPECT_EQ(same.update_time.value, fixed.update_time.value);
   // Whom a larger batch suits has the one that grows.
   Scenario grown = load_scenario("mixed_a100_v100", slow).scenario;
-  WinnerRule rule;
-  rule.batch_growth = 10;
+  WinnerRule rule{.batch_growth = 10};
   EXPECT_FALSE(compared(grown, NetworkKind::kSimgrid, rule).tuned.delayed->fixed_batch);
 }
 
