@@ -27,10 +27,10 @@ TrainingResult train_on_device(const TrainingOptions& options, const DevicePlace
 
 struct DeviceMeasureOptions {
   int device = 0;
-  Seconds budget{420};  ///< about; decides how many runs of each
-  bool quick = false;   ///< few shapes and runs, to see that it works
-  std::string only;     ///< the one kind of sample to take (gemm, memory, attention, launch, copy, interference,
-                        ///< collective, step); empty: all
+  Seconds budget{420};    ///< about; decides how many runs of each
+  bool quick = false;     ///< few shapes and runs, to see that it works
+  std::string only;       ///< the one kind of sample to take (gemm, memory, attention, launch, copy, interference,
+                          ///< collective, step); empty: all
   std::string kernels{};  ///< a table whose products are measured before all others; empty: none
   /// Called after each kind of sample with the document so far, so that what was measured outlives a run that is
   /// killed.

@@ -1,5 +1,5 @@
-// What is said of each element of a range, as one expression where a loop would say how. `of` and `is` are functions of an
-// element, or members of it: mapped<std::string>(verbs, &Verb::name).
+// What is said of each element of a range, as one expression where a loop would say how. `of` and `is` are functions of
+// an element, or members of it: mapped<std::string>(verbs, &Verb::name).
 #pragma once
 
 #include <algorithm>

@@ -396,13 +396,15 @@ TEST(MeasureCollectives, BeginWithWhatNcclWouldChoose) {
   EXPECT_EQ(settings.size(), 1u + 6 + 1 + 7);
 }
 
-// Of y (4096 x 512) = x (4096 x 256) W' the weight is stored along its inputs: TN of 512 x 4096 over 256 as BLAS has it.
+// Of y (4096 x 512) = x (4096 x 256) W' the weight is stored along its inputs: TN of 512 x 4096 over 256 as BLAS has
+// it.
 TEST(DevicePlan, ProductsOfATableAreThoseOfLinearLayers) {
   const std::string head = "source,device,kind,dtype,batch,m,n,k,out_dtype,accumulate,pass,times\n";
   const std::vector<ProductCase> all = products_of_table(
-      head + "s,d,gemm,bf16,1,4096,512,256,bf16,0,forward,3\ns,d,gemm,bf16,1,4096,256,512,bf16,0,input_gradient,3\n"
-             "s,d,gemm,bf16,1,512,256,4096,fp32,1,weight_gradient,3\ns,d,attention_forward,bf16,1,,,,,,forward,3\n"
-             "s,d,gemm,bf16,1,4096,512,256,bf16,0,forward,3\n",
+      head +
+          "s,d,gemm,bf16,1,4096,512,256,bf16,0,forward,3\ns,d,gemm,bf16,1,4096,256,512,bf16,0,input_gradient,3\n"
+          "s,d,gemm,bf16,1,512,256,4096,fp32,1,weight_gradient,3\ns,d,attention_forward,bf16,1,,,,,,forward,3\n"
+          "s,d,gemm,bf16,1,4096,512,256,bf16,0,forward,3\n",
       "kernels.csv");
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].product, (Product{.m = 512, .n = 4096, .k = 256, .transpose_a = true}));
