@@ -7,7 +7,7 @@ Each row is run as PyTorch runs it in a training step: a matrix product by torch
 products, attention by scaled_dot_product_attention, forward alone and backward as the rest of both. Operands are
 normally distributed and change from run to run, so that the L2 cache holds what a step would leave there. A time is the
 median of batches that last 20 ms or more, after as long a warm-up. What PyTorch or the device cannot do is told on the
-standard error and left out. The output is the same table with a column time_us, for `accosim fit samples.csv
+standard error and left out. On a GPU all begins with 2 s of a large product, so that clocks are those of lasting load. The output is the same table with a column time_us, for `accosim fit samples.csv
 --as-measured -o PROFILE`.
 """
 
@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 
 DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-BATCH_SECONDS, BATCHES, COPIES_BYTES = 0.02, 7, 256 << 20
+LOAD_SECONDS, BATCH_SECONDS, BATCHES, COPIES_BYTES = 2, 0.02, 7, 256 << 20
 
 
 def seconds_of(run, device):
@@ -60,12 +60,12 @@ def product(row, dtype, device):
     if of == "input_gradient":
         a, b = copies_of((m, k), dtype, device), copies_of((k, n), dtype, device)
         return lambda i: a[i % len(a)] @ b[i % len(b)]
+    if DTYPES[row["out_dtype"]] != dtype:
+        raise NotImplementedError("PyTorch's products write the type of their operands")
     a, b = copies_of((k, m), dtype, device), copies_of((k, n), dtype, device)
     if row["accumulate"] != "1":
         return lambda i: a[i % len(a)].t() @ b[i % len(b)]
-    into = torch.zeros((m, n), device=device, dtype=DTYPES[row["out_dtype"]])
-    if into.dtype != dtype:
-        raise NotImplementedError("PyTorch adds a product to a gradient of its own type alone")
+    into = torch.zeros((m, n), device=device, dtype=dtype)
     return lambda i: into.addmm_(a[i % len(a)].t(), b[i % len(b)])
 
 
@@ -119,6 +119,12 @@ def main(arguments):
         print(f"{arguments[0]}: is no table of kernels; write what accosim resolve SCENARIO --kernels prints",
               file=sys.stderr)
         return 1
+    if device.type == "cuda":
+        large = torch.randn((8192, 8192), device=device).to(torch.float16)
+        until = time.perf_counter() + LOAD_SECONDS
+        while time.perf_counter() < until:
+            large @ large
+            torch.cuda.synchronize()
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else "a CPU"
     print(f"# PyTorch {torch.__version__} on {name}")
     writer = csv.DictWriter(sys.stdout, list(rows[0]) + ["time_us"], lineterminator="\n")

@@ -263,13 +263,20 @@ std::vector<ProductCase> products_of_table(const std::string& text, const std::s
       row.fail("pass", "is " + pass + "; write forward, input_gradient or weight_gradient");
     one.layout = pass == "forward" ? "forward" : pass == "input_gradient" ? "dgrad" : "wgrad";
     one.model = row.text("source", name);
+    const ProductType own = one.product.type == ProductType::kFp8    ? ProductType::kBf16
+                            : one.product.type == ProductType::kTf32 ? ProductType::kFp32
+                                                                     : one.product.type;
+    // A product here writes its own type, and an fp32 gradient in the parameters' place takes other bytes.
+    if (row.text("out_dtype", accosim::name_of(own)) != accosim::name_of(own)) continue;
     if (one.product.type == ProductType::kFp8 && !as_fp8(one)) continue;
     all.push_back(std::move(one));
     if (diagnostics.enough()) break;
   }
   if (!diagnostics.errors.empty()) throw BadInput(fmt::format("{}", fmt::join(diagnostics.errors, "\n")));
   if (all.empty())
-    throw BadInput(name + ": has no matrix product; write what accosim resolve SCENARIO --kernels prints");
+    throw BadInput(
+        name +
+        ": has no matrix product that writes its own type; write what accosim resolve SCENARIO --kernels prints");
   return without_duplicates(all);
 }
 

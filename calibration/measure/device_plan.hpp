@@ -80,8 +80,9 @@ struct DevicePlan {
 DevicePlan make_device_plan(const PlanSizes& sizes);
 
 /// The matrix products of a table that `accosim resolve --kernels` prints, as a linear layer has them: its weight
-/// stored along its inputs, so that the forward pass is TN, the input's gradient NN and the weight's NT. Throws
-/// BadInput with all that is wrong, each with its place.
+/// stored along its inputs, so that the forward pass is TN, the input's gradient NN and the weight's NT. Without those
+/// whose result is of another type than their operands, such as gradients that are summed in fp32. Throws BadInput with
+/// all that is wrong, each with its place.
 std::vector<ProductCase> products_of_table(const std::string& text, const std::string& name);
 
 /// Whether a case belongs to the kind of sample "attention": the batched GEMMs of attention, and softmax.

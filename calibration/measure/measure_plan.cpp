@@ -57,9 +57,9 @@ Seconds expected_time(Collective what, std::int64_t bytes, int ranks, BytesPerSe
 }
 
 std::int64_t link_bytes(BytesPerSecond payload_rate, int ranks) {
-  constexpr double kAll = 0.5, kShortest = 1e-3, kLongest = 5e-3, kLeast = 16384;
+  constexpr double kTogether = 0.5, kShortest = 1e-3, kLongest = 5e-3, kLeast = 16384;
   constexpr int kRuns = kLinkRounds * (kLinkWarmUp + 4);  // over each edge, about
-  const double time = std::clamp(kAll / (kRuns * ranks), kShortest, kLongest);
+  const double time = std::clamp(kTogether / (kRuns * ranks), kShortest, kLongest);
   return static_cast<std::int64_t>(std::max(kLeast, time * std::min(payload_rate, kFastest).value)) / 4 * 4;
 }
 

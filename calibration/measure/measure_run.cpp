@@ -149,6 +149,8 @@ std::string measure_plan(const DevicePlan& plan, const MeasureSetting& setting, 
 
 void check_options(const DeviceMeasureOptions& options) {
   check_only(options.only);
+  if (!options.kernels.empty() && !options.only.empty() && options.only != "gemm")
+    throw BadInput("--kernels: --only " + options.only + " measures no matrix products; leave one of them out");
   if (options.collective_ranks > 0 && !options.only.empty() && options.only != "collective")
     throw BadInput("--collective-ranks: --only " + options.only + " measures no collectives; leave one of them out");
 }

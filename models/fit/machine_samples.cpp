@@ -25,7 +25,8 @@ bool is_collective(const MachineSample& sample) {
 double passes(const MachineSample& sample) { return sample.what == "all_reduce" ? 2 : 1; }
 
 constexpr Range kTime{0, 1e4, true};
-constexpr Range kSpread{0, 1e4};  ///< of times that a clock may not tell from none
+constexpr Range kOfRank{1e-9, 1e4};  // a clock's least
+constexpr Range kSpread{0, 1e4};     ///< of times that a clock may not tell from none
 constexpr Range kFactor{0, 1e6};
 constexpr double kMostCounted = 1e15;
 constexpr std::size_t kMostSamples = 100'000;
@@ -69,7 +70,7 @@ MachineSample read_sample(ObjectReader& reader, int ranks) {
   sample.p90 = Seconds{reader.number("p90_s", kSpread)};
   sample.runs = reader.integer("runs", 1, kMaxInteger);
   check_median(reader, sample.median, sample.p10, sample.p90);
-  for (const auto& [key, all, range] : {std::tuple("by_rank_s", &sample.by_rank, kTime),
+  for (const auto& [key, all, range] : {std::tuple("by_rank_s", &sample.by_rank, kOfRank),
                                         {"by_rank_p10_s", &sample.by_rank_p10, kSpread},
                                         {"by_rank_p90_s", &sample.by_rank_p90, kSpread},
                                         {"processor_wait_by_rank_s", &sample.waited_by_rank, kSpread}}) {

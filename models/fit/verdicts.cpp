@@ -224,8 +224,7 @@ std::vector<std::string> untold_by(const MachineSamples& samples) {
   if (const double share = waiting_share(samples); share > kMostWaiting)
     untold.push_back(fmt::format(
         "whether a host is slow: ranks waited {:.0f} % of their time for a processor, with {} ranks on {} cores of "
-        "which "
-        "others used {:.0f} %",
+        "which others used {:.0f} %",
         100 * share, samples.ranks, samples.cores, 100 * (1 - std::min(samples.idle_before, samples.idle_after))));
   return untold;
 }

@@ -80,8 +80,6 @@ constexpr Value kValues[] = {
     {kMegatron, "lora/base_dtype", "nf4", "parameters", "its frozen weights are in the products' type"},
     {kAll, "balance", "!none", "none", kAlike},
     {kDeepspeed | kFsdp2, "parallel", "!null", "null", "a GPU has the whole model there, or a shard of it"},
-    {kTitan, "parallel/expert_parallel_size", "!1", "1", "experts over the ranks of fully_shard are not modelled yet",
-     When::kWhole},
     {bit(LaunchForm::kMegatron), "parallel/expert_dispatcher", "hybridep", "deepep",
      "Megatron Core 0.15 has DeepEP's kernels alone"},
     {kTitan, "parallel/expert_dispatcher", "!alltoall", "alltoall", "its exchanges are NCCL's all-to-all"},

@@ -337,8 +337,44 @@ ExitCode fit_to_collectives(const Arguments& arguments) {
   return ExitCode::kDone;
 }
 
+/// How a file in the folder of `output` names the profile.
+std::string named_from(const std::string& output, const std::string& profile) {
+  for (const ShippedFile& file : shipped_files(FileKind::kDevice))
+    if (file.name == profile) return profile;
+  const std::filesystem::path from = std::filesystem::absolute(output).parent_path();
+  return std::filesystem::relative(file_of(FileKind::kDevice, profile), from).string();
+}
+
+/// A profile of the one device that the tables are of: theirs in all else, each product as long as it took, under
+/// lasting load as in a step.
+ExitCode fit_as_measured(const Arguments& arguments) {
+  constexpr const char* kMade = "By accosim fit from measured kernels of ";
+  const Texts& outputs = arguments.texts("--output");
+  if (outputs.size() > 1) throw ScenarioError({"--as-measured makes one profile; name one --output"});
+  check_fit_output(arguments, {"it is a profile, JSON", ".json", "{", kMade});
+  const std::vector<KernelSample> samples = read_kernels(arguments.texts("samples"));
+  const std::map<std::string, Device> devices = devices_of(samples);
+  if (devices.size() > 1)
+    throw ScenarioError(
+        {"--as-measured makes a profile of one device, and the tables are of several; name those of one"});
+  const auto& [name, device] = *devices.begin();
+  const std::vector<KernelFit> fits = while_shown("fitting kernels", [&] { return fit_kernels(samples, devices); });
+  print([&](std::ostream& out) { write_fits(out, fits); });
+  if (outputs.empty()) return ExitCode::kDone;
+  const std::string begun = dump_json(json_object({{"schema", "accosim.device/1"},
+                                                   {"name", name + " as measured"},
+                                                   {"inherits", named_from(outputs[0], name)},
+                                                   {"description", kMade + name},
+                                                   {"product_overhead", 1}}),
+                                      1);
+  write_whole(outputs[0], profile_with_fits(begun, outputs[0], device, fits, {}, samples));
+  tell_written(outputs[0], "profile of " + name);
+  return ExitCode::kDone;
+}
+
 /// Fits the kernels of the tables; each profile named is written anew with the constants.
 ExitCode fit_to_kernels(const Arguments& arguments) {
+  if (arguments.flag("--as-measured")) return fit_as_measured(arguments);
   const Texts &outputs = arguments.texts("--output"), &files = arguments.texts("samples");
   // Profiles take the new constants in place of their old ones, and keep the rest.
   std::vector<Output> profiles;
@@ -354,8 +390,7 @@ ExitCode fit_to_kernels(const Arguments& arguments) {
       mapped<Device>(shipped_files(FileKind::kDevice), [](const ShippedFile& file) { return load_device(file.name); }));
   Texts texts;
   for (std::size_t i = 0; i < fitted.size(); ++i)
-    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped,
-                                      arguments.flag("--as-measured") ? samples : std::vector<KernelSample>()));
+    texts.push_back(profile_with_fits(read_file(outputs[i]), outputs[i], fitted[i], fits, shipped));
   for (std::size_t i = 0; i < texts.size(); ++i) {
     write_whole(outputs[i], texts[i]);
     tell_written(outputs[i], "profile of " + fitted[i].name);
@@ -395,14 +430,6 @@ std::vector<TimedStep> read_timed_steps(const std::string& path, const std::stri
 }
 
 constexpr const char* kBySteps = "By accosim fit from timed steps: ";
-
-/// How a file in the folder of `output` names the profile.
-std::string named_from(const std::string& output, const std::string& profile) {
-  for (const ShippedFile& file : shipped_files(FileKind::kDevice))
-    if (file.name == profile) return profile;
-  const std::filesystem::path from = std::filesystem::absolute(output).parent_path();
-  return std::filesystem::relative(file_of(FileKind::kDevice, profile), from).string();
-}
 
 /// The profile with what the steps say of it.
 std::string profile_with_steps(const std::string& output, const std::string& profile, const OwnStepFit& fit,

@@ -117,7 +117,12 @@ void add_costs(InspectedMachine& machine, const SoundMachine& sound) {
 
 /// Where it can be done; else the reason is among what is not told.
 void price(InspectedMachine& machine, const std::function<SoundMachine()>& sound) {
+  constexpr double kMost = 1e6;  // times as long: no step can be played with such
   if (!machine.slow()) return;
+  if (std::ranges::any_of(machine.verdicts, [](const Verdict& one) { return one.slow() && one.times > kMost; })) {
+    machine.untold.emplace_back("what a step costs: something takes more than a million times as long");
+    return;
+  }
   try {
     add_costs(machine, sound());
   } catch (const ScenarioError& error) {
@@ -154,6 +159,7 @@ InspectedMachine inspect_gpus(const std::vector<InspectedGpu>& gpus) {
   machine.name = gpus.size() == 1 ? first.name : fmt::format("{} GPUs", gpus.size());
   machine.title = fmt::format("{}, measured {}", first.samples.device, first.samples.date);
   for (const InspectedGpu& gpu : gpus) machine.places.push_back("GPU " + gpu.name);
+  machine.untold.emplace_back("whether whole steps and kernels beside each other are slow: kernels alone are judged");
   if (gpus.size() == 1) machine.untold.emplace_back("how the node's other GPUs do; name a document of each");
   if (!first.kind)
     machine.untold.push_back(

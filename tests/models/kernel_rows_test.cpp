@@ -45,7 +45,7 @@ TEST(KernelRows, AreAllThatAMicroBatchComputes) {
       ASSERT_EQ(samples.size(), table.rows.size());
       double flops = 0;
       for (std::size_t i = 0; i < samples.size(); ++i)
-        flops += CsvRowReader(table, table.rows[i], diagnostics).number("times", Range{0, 1e9}) *
+        flops += CsvRowReader(table, table.rows[i], diagnostics).number("per_micro_batch", Range{0, 1e9}) *
                  flops_of(samples[i].kernel).value;
       EXPECT_NEAR(flops, costs.kinds[0].hardware_flops.value, 1e-9 * flops);
     }

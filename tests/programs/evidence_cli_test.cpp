@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/fit/kernel_samples.hpp"
+#include "models/read/load.hpp"
 #include "tests/programs/told.hpp"
 #include "tests/support/accosim_program.hpp"
 #include "tests/support/gpu_document.hpp"
@@ -414,6 +417,40 @@ TEST(Validate, AGenerationThatIsLeftOutLiesInItsInterval) {
                                                 "turing", "volta"}));
   const Json document = results_of({"validate", "--leave-out", "generation", "--group", "layers"});
   EXPECT_EQ(document["left_out"].size(), 3U);  // layers were timed on three generations
+}
+
+/// The table of kernels with a time each, in us.
+std::string timed(const std::string& rows, const std::function<double(std::size_t row)>& time) {
+  std::istringstream in(rows);
+  std::string all;
+  std::size_t row = 0;
+  for (std::string line; std::getline(in, line);)
+    all += line + (line[0] == '#'                ? "\n"
+                   : line.starts_with("source,") ? ",time_us\n"
+                                                 : fmt::format(",{:.6g}\n", time(row++)));
+  return all;
+}
+
+// Each kernel of a step takes 5 us more than its FLOPs at 150 TFLOP/s; a profile of the table takes just these times,
+// and is another device.
+TEST(Fit, AMeasuredTableOfKernelsIsAProfile) {
+  const TemporaryFolder folder;
+  const std::string rows = accosim_done({"resolve", "finetune_2x4_a100", "--kernels"}).out;
+  const std::vector<KernelSample> kernels = read_kernel_samples(timed(rows, [](std::size_t) { return 1; }), "rows");
+  const auto time = [&](std::size_t row) { return 5 + flops_of(kernels[row].kernel).value / 150e6; };
+  const std::string table = folder.write("samples.csv", timed(rows, time)).string();
+  const std::string profile = (folder.path / "my.json").string();
+  accosim_done({"fit", table, "--as-measured", "-o", profile});
+  const Device device = load_device(profile);
+  EXPECT_EQ(device.name, "A100-SXM4-80GB as measured");
+  EXPECT_EQ(product_overhead(device), 1);
+  int products = 0;
+  for (std::size_t row = 0; row < kernels.size(); ++row) {
+    if (kernels[row].kernel.kind != KernelKind::kGemm) continue;
+    EXPECT_NEAR(1e6 * step_time(kernels[row].kernel, device, kernels[row].dtype).value / time(row), 1, 1e-3);
+    ++products;
+  }
+  EXPECT_GT(products, 8);
 }
 
 }  // namespace

@@ -55,15 +55,21 @@ TEST(Inspect, CheckFailsWhereSomethingIsSlow) {
 TEST(Inspect, GpusAreHeldAgainstTheirProfileAndEachOther) {
   const Scratch scratch;
   EXPECT_EQ(slow_in(inspected({kGpu})), "");
-  EXPECT_EQ(slow_in(inspected({kGpu, kGpu, kGpu})), "");
+  const std::string text = text_of(kRoot / kGpu), x = scratch.write("x.json", text), y = scratch.write("y.json", text);
+  EXPECT_EQ(slow_in(inspected({kGpu, x, y})), "");
   // 1.3 times as long is within what a profile may be off by for another machine, and more than GPUs of one kind
   // differ.
   const std::string products = scratch.write("a.json", with_slow("gemm", 1.3));
   EXPECT_EQ(slow_in(inspected({products})), "");
-  const std::string three = slow_in(inspected({kGpu, products, kGpu}));
+  const std::string three = slow_in(inspected({x, products, y}));
   EXPECT_TRUE(holds(three, "kernels GPU a;")) << three;
-  EXPECT_FALSE(holds(three, "h200")) << three;
-  EXPECT_TRUE(holds(slow_in(inspected({scratch.write("b.json", with_slow("gemm", 2))})), "kernels GPU b;"));
+  EXPECT_FALSE(holds(three, "GPU x") || holds(three, "GPU y")) << three;
+  const std::string b = scratch.write("b.json", with_slow("gemm", 2));
+  EXPECT_TRUE(holds(slow_in(inspected({b})), "kernels GPU b;"));
+  EXPECT_NE(accosim({"inspect", b, b}).exit_code, 0);
+  // Files of one name are told by their paths.
+  const std::string other = scratch.write("node/b.json", text);
+  EXPECT_TRUE(holds(slow_in(inspected({b, other})), "kernels GPU " + b + ";"));
   EXPECT_TRUE(holds(slow_in(inspected({scratch.write("c.json", with_slow("kernel", 1.5))})), "memory GPU c;"));
   EXPECT_EQ(slow_in(inspected({scratch.write("d.json", with_slow("launch", 3))})), "host GPU d;");
   EXPECT_EQ(slow_in(inspected({scratch.write("e.json", with_slow("copy", 2))})), "bus GPU e;bus GPU e;");

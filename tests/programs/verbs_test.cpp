@@ -253,7 +253,7 @@ TEST(Verbs, TheProgramRefusesWhatAModeWouldIgnore) {
         const bool chooses =
             contains({"--machine", "--measured", "--live", "--paper-rows", "--memory-verdicts", "--nccl-choices"},
                      name) ||
-            option.needs == "--live" || (verb.name == "resolve" && name != "--schedule") ||
+            option.needs == "--live" || (verb.name == "resolve" && contains({"--for", "--kernels"}, name)) ||
             (verb.name == "explain" && contains({"--graph", "--ladder", "--growth", "--messages"}, name));
         if (contains(mode.reads, name) || chooses) continue;
         Texts words = lines.at(line_of(verb, mode));

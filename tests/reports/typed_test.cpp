@@ -235,8 +235,7 @@ TEST(Typed, ExpertsAreTypedWhereAFrameworkHasThem) {
   EXPECT_EQ(line(near(kBridge, of("mixtral-8x7b-v0.1")), "model.expert_model_parallel_size"), "8");
   const Near titan = near(kTitan, of("qwen3-30b-a3b"));
   EXPECT_EQ(line(titan, "flavor"), "\"30B-A3B\"");
-  EXPECT_EQ(why(titan, "parallel/expert_parallel_size"),
-            "8 -> 1: experts over the ranks of fully_shard are not modelled yet");
+  EXPECT_EQ(line(titan, "expert_parallel_degree"), "8");
 }
 
 TEST(Typed, SamplesOfAnUpdateStayWhereTheModelIsSplitNoMore) {

@@ -43,11 +43,17 @@ Documents read_documents(const Arguments& arguments) {
   for (const std::string& name : arguments.texts("--cluster"))
     clusters.push_back(std::make_shared<const Cluster>(load_cluster(name)));
   Documents documents;
-  for (const std::string& path : arguments.texts("documents")) {
+  const Texts& paths = arguments.texts("documents");
+  for (const std::string& path : paths) {
+    if (std::ranges::count(paths, path) > 1) throw ScenarioError({path + " is named twice; name each document once"});
     const std::string text = read_file(path);
     const std::filesystem::path file(path);
+    const auto has_its_name = [&](const std::string& other) {
+      return std::filesystem::path(other).stem() == file.stem();
+    };
+    const bool one = std::ranges::count_if(paths, has_its_name) == 1;
     if (is_gpu_samples(text)) {
-      InspectedGpu gpu{file.stem().string(), read_gpu_samples(text, path)};
+      InspectedGpu gpu{one ? file.stem().string() : path, read_gpu_samples(text, path)};
       gpu.kind = kind_of(gpu.samples, arguments.text("--profile"));
       documents.gpus.push_back(std::move(gpu));
     } else if (!text.starts_with('{') && holds_collectives(text)) {
@@ -57,7 +63,8 @@ Documents read_documents(const Arguments& arguments) {
       documents.collectives.insert(documents.collectives.end(), more.begin(), more.end());
       documents.tables.push_back(file.filename().string());
     } else {
-      documents.machines.push_back(inspect_machine(read_machine_samples(text, path), file.filename().string()));
+      documents.machines.push_back(
+          inspect_machine(read_machine_samples(text, path), one ? file.filename().string() : path));
     }
   }
   if (!clusters.empty() && documents.tables.empty())
@@ -107,6 +114,8 @@ ExitCode inspect(const Arguments& arguments) {
 }  // namespace
 
 Verb inspect_verb() {
+  Option theme = theme_option(), force = force_option();
+  theme.needs = force.needs = "--output";
   const std::vector<Option> options = {
       texts_option("documents",
                    "What accocal measured of a machine or of GPUs (a document each), or tables of collectives that "
@@ -118,9 +127,9 @@ Verb inspect_verb() {
                   "DEVICE"),
       file_option("-o,--output",
                   "Picture of the nodes by their links: .svg, or with the package librsvg2-bin .png or .pdf"),
-      theme_option(),
-      force_option(),
-      flag_option("--check", "Fail where something is slow"),
+      std::move(theme),
+      std::move(force),
+      flag_option("--check", "Exit with code 1 where something is slow"),
       json_option()};
   return {.name = "inspect",
           .help = "Find out which rank, GPU, link or NIC of a machine is slow, and what that costs a step",
